@@ -1,0 +1,1 @@
+"""Everything the notebooks import; docs/architecture.md says which module holds what."""

@@ -1,0 +1,28 @@
+"""`fp8lab …`: one word a subject; each module says what its own word takes."""
+
+import argparse
+import importlib
+import sys
+
+# word -> (module, one line of help). The module offers configure(parser) and run(args) -> exit code, and is
+# imported only when its word is used, so that `fp8lab doctor` answers where torch itself is broken.
+COMMANDS = {
+    "doctor": ("fp8lab.doctor", "what this machine can do, and what to do about the rest"),
+    "build": ("fp8lab.localbuild", "build.toml -> build/<variant>/ without Nix"),
+}
+
+
+def main(argv=None):
+    argv = sys.argv[1:] if argv is None else argv
+    parser = argparse.ArgumentParser(prog="fp8lab", description=__doc__.split(";")[0])
+    words = parser.add_subparsers(dest="word", required=True)
+    for word, (module, help_line) in COMMANDS.items():
+        sub = words.add_parser(word, help=help_line, description=help_line)
+        if argv[:1] == [word]:
+            importlib.import_module(module).configure(sub)
+    args = parser.parse_args(argv)
+    return importlib.import_module(COMMANDS[args.word][0]).run(args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
