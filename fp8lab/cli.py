@@ -8,6 +8,7 @@ import sys
 # imported only when its word is used, so that `fp8lab doctor` answers where torch itself is broken.
 COMMANDS = {
     "doctor": ("fp8lab.doctor", "what this machine can do, and what to do about the rest"),
+    "course": ("fp8lab.course", "run every lesson, or put the notebooks into their committed form"),
     "build": ("fp8lab.localbuild", "build.toml -> build/<variant>/ without Nix"),
 }
 

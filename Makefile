@@ -1,0 +1,45 @@
+# make lab        the course in JupyterLab           make test     the whole suite
+# make course     every lesson, executed to HTML     make bench    the figures, printed and written to build/bench/
+# make doctor     what this machine can do           make clean    remove what these made
+#
+# VENV=DIR uses an environment of yours and never replaces its torch.
+
+PYTHON   ?= python3
+VENV     ?= .venv
+LAB_ARGS ?=
+TEST_ARGS ?=
+BIN      := $(VENV)/bin
+READY    := $(VENV)/.fp8lab-ready
+
+.PHONY: lab test course build bench doctor lock pictures clean
+
+lab: build
+	$(BIN)/jupyter lab --LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb $(LAB_ARGS)
+
+test: build
+	$(BIN)/python -m pytest $(TEST_ARGS)
+
+course: build
+	$(BIN)/fp8lab course run
+
+build: $(READY)
+	@$(BIN)/fp8lab build
+
+bench: build
+	$(BIN)/python -m benchmarks
+
+doctor: $(READY)
+	@$(BIN)/fp8lab doctor
+
+$(READY): requirements.lock pyproject.toml fp8lab/environment.py
+	@$(PYTHON) fp8lab/environment.py $(VENV)
+
+# For maintainers: the lock from what is installed now; the README's pictures from a real browser.
+lock: $(READY)
+	$(BIN)/pip freeze --exclude-editable | sed 's/^torch==\([0-9.]*\).*/torch==\1/' > requirements.lock
+
+pictures: build
+	FP8LAB_PICTURES=docs/pictures $(BIN)/python -m pytest -m browser
+
+clean:
+	rm -rf build
