@@ -1,0 +1,250 @@
+"""Compile HIP for gfx942 on any laptop: find a clang, make a code object, read what it costs.
+
+Compiling takes no AMD GPU, no ROCm and no root: the PyPI package ziglang carries a whole clang and lld with the amdgcn
+target. Sources use clang's builtins instead of <hip/hip_runtime.h>, so no header and no device library is needed.
+
+    made = compile(source)                  # text or a Path
+    made.path, made.assembly                # the code object, and the listing it was assembled from
+    made.resources["gemm"].vgpr             # what the hardware must give each wave
+"""
+
+import functools
+import hashlib
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+OLDEST = 19  # the first clang with gfx942's buffer descriptor builtins and address space fences
+DEFAULT_FLAGS = ("-O3", "-std=c++17")
+# no headers, no device library, no random identifier of the compilation unit (the same source gives the same bytes)
+DEVICE_ONLY = ("-x", "hip", "--offload-device-only", "-nogpuinc", "-nogpulib", "-fuse-cuid=none")
+HOW_TO_INSTALL = (
+    "pip install 'ziglang==0.17.1' (clang 22 and lld, 100 MB, no root), or on Debian: apt-get install clang-22 lld-22, "
+    "or set FP8LAB_CLANG to a clang of version 19 or newer that has the amdgcn target"
+)
+
+
+class ClangNotFound(RuntimeError):
+    """No usable clang or lld: the message names what was tried and what to install."""
+
+
+class CompileError(RuntimeError):
+    """The compiler's own message, source line and caret included."""
+
+
+@dataclass(frozen=True)
+class Clang:
+    """A clang with the amdgcn target and an lld, ready to run.
+
+    name     where it was found, for people: "clang-22 on PATH", "ziglang"
+    command  the words that start it; arguments follow
+    linker   the words that start its ELF linker
+    version  "22.1.8"
+    """
+
+    name: str
+    command: tuple[str, ...]
+    linker: tuple[str, ...]
+    version: str
+
+    def run(self, *arguments, cwd=None):
+        return _run([*self.command, *arguments], cwd)
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a kernel asks of the hardware, from the metadata of its code object.
+
+    vgpr            32-bit vector registers a lane, AGPRs included (gfx942 has 512 a lane and SIMD for all its waves)
+    agpr, sgpr      accumulation registers a lane; scalar registers a wave
+    lds_bytes       static LDS a workgroup; scratch_bytes private memory a lane
+    vgpr_spills, sgpr_spills   registers the compiler moved to scratch or to lanes of a VGPR
+    workgroup_size  the most lanes a workgroup may have
+    waves_per_simd  how many waves one SIMD can hold at once; 8 is the most
+    """
+
+    vgpr: int
+    agpr: int
+    sgpr: int
+    lds_bytes: int
+    scratch_bytes: int
+    vgpr_spills: int
+    sgpr_spills: int
+    workgroup_size: int
+
+    @property
+    def waves_per_simd(self):
+        """Limits: registers in steps of 8 out of 512; 64 KiB of LDS a CU of 4 SIMDs. Source: CDNA3 ISA guide, "VGPRs"
+        and "LDS"; LLVM AMDGPU usage guide, "granulated_workitem_vgpr_count"."""
+        by_registers = 512 // max(8, -(-self.vgpr // 8) * 8)
+        waves = -(-self.workgroup_size // 64)
+        by_lds = 65536 // self.lds_bytes * waves // 4 if self.lds_bytes else 8
+        return min(8, by_registers, by_lds)
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A code object on disk with the listing it was assembled from.
+
+    path       ELF file in the cache; stays there
+    assembly   text of the same code, with the compiler's comments
+    resources  kernel name -> Resources
+    """
+
+    path: Path
+    assembly: str
+    resources: dict[str, Resources]
+
+    @property
+    def image(self):
+        return self.path.read_bytes()
+
+
+def compile(source, arch="gfx942", flags=DEFAULT_FLAGS, clang=None):
+    """Return the Compiled code object of HIP source for one GPU.
+
+    source  text, or a Path (its folder is then searched for includes too)
+    arch    the GPU: "gfx942" is the MI300X
+    flags   what else clang gets, for example ("-O3", "-fno-slp-vectorize"); replaces DEFAULT_FLAGS
+    clang   a Clang; find_clang() if None
+
+    The result is cached under cache_dir() by compiler, arch, flags and preprocessed text, headers included.
+    Raises CompileError with the compiler's message, ClangNotFound if there is none.
+    """
+    clang = clang or find_clang()
+    options = (*DEVICE_ONLY, f"--offload-arch={arch}", *flags)
+    with tempfile.TemporaryDirectory(prefix="fp8lab-") as folder:
+        if isinstance(source, Path):
+            file, cwd = str(source.resolve()), None
+        else:
+            file, cwd = "kernel.hip", folder  # a short name, as it stands in every message
+            Path(folder, file).write_text(source)
+        preprocessed = _checked(clang.run(*options, "-E", "-P", file, "-o", "-", cwd=cwd))
+        text = "\0".join([*clang.command, clang.version, *options, preprocessed])
+        entry = cache_dir() / "code_objects" / hashlib.sha256(text.encode()).hexdigest()[:32]
+        if not entry.is_dir():
+            made = Path(folder, "made")
+            made.mkdir()
+            _build(clang, arch, options, file, cwd, made)
+            _publish(made, entry)
+    assembly = (entry / "kernel.s").read_text()
+    return Compiled(entry / "kernel.co", assembly, _resources(assembly))
+
+
+def cache_dir():
+    """Folder for things that can be made again: $FP8LAB_CACHE, else fp8lab under $XDG_CACHE_HOME or ~/.cache."""
+    if os.environ.get("FP8LAB_CACHE"):
+        return Path(os.environ["FP8LAB_CACHE"])
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fp8lab"
+
+
+def find_clang():
+    """Return the first usable Clang: $FP8LAB_CLANG, ROCm's, clang-22 … clang-19 on PATH, PyPI's ziglang.
+
+    Raises ClangNotFound if there is none; also if $FP8LAB_CLANG is set and does not work, as a wish is not ignored.
+    """
+    refused = []
+    for name, command in _candidates(os.environ.get("FP8LAB_CLANG"), os.environ.get("ROCM_PATH", "/opt/rocm")):
+        found = _probe(name, command)
+        if isinstance(found, Clang):
+            return found
+        refused.append(f"{name}: {found}")
+        if name == "FP8LAB_CLANG":
+            break
+    tried = "; ".join(refused) or "neither ROCm, clang-22 … clang-19 on PATH, nor the Python package ziglang is here"
+    raise ClangNotFound(f"no clang that can compile for gfx942 ({tried}). Install one: {HOW_TO_INSTALL}")
+
+
+def _candidates(wish, rocm):
+    """Yield (name, command) in order of preference, of those that exist."""
+    if wish:
+        yield "FP8LAB_CLANG", (wish, "clang") if Path(wish).stem == "zig" else (wish,)
+    hipcc = shutil.which("hipcc")
+    for root in (Path(rocm), *([Path(hipcc).resolve().parent.parent] if hipcc else [])):
+        for place in ("llvm/bin/clang", "lib/llvm/bin/clang"):
+            if (root / place).exists():
+                yield f"ROCm in {root}", (str(root / place),)
+    for version in range(22, OLDEST - 1, -1):
+        if path := shutil.which(f"clang-{version}"):
+            yield f"clang-{version} on PATH", (path,)
+    if spec := importlib.util.find_spec("ziglang"):
+        yield "ziglang", (str(Path(spec.origin).parent / "zig"), "clang")
+
+
+@functools.cache
+def _probe(name, command):
+    """Return a Clang, or the reason why this command is none."""
+    try:
+        banner = _run([*command, "--version"]).stdout
+        targets = _run([*command, "--print-targets"]).stdout
+    except OSError as error:
+        return f"{command[0]} does not run: {error.strerror}"
+    version = re.search(r"clang version (\d+)[.\d]*", banner)
+    if not version:
+        return f"{' '.join(command)} --version does not name a clang"
+    if int(version[1]) < OLDEST:
+        return f"clang {version[1]} is too old for gfx942, needs {OLDEST} or newer"
+    if "amdgcn" not in targets:
+        return "it has no amdgcn target"
+    if command[-1] == "clang":  # zig's: lld is a word of the same program
+        linker = (command[0], "ld.lld")
+    else:
+        lld = shutil.which(_run([*command, "--print-prog-name=ld.lld"]).stdout.strip())
+        if not lld:
+            return f"it has no ld.lld beside it; on Debian: apt-get install lld-{version[1]}"
+        linker = (lld,)
+    return Clang(name, command, linker, version[0].split()[-1])
+
+
+def _build(clang, arch, options, file, cwd, made):
+    """Source -> listing -> object -> code object, so that the listing is what was assembled."""
+    listing, object_file = str(made / "kernel.s"), str(made / "kernel.o")
+    _checked(clang.run(*options, "-S", file, "-o", listing, cwd=cwd))
+    _checked(clang.run("-target", "amdgcn-amd-amdhsa", f"-mcpu={arch}", "-c", listing, "-o", object_file))
+    _checked(_run([*clang.linker, "-shared", object_file, "-o", str(made / "kernel.co")]))
+    os.unlink(object_file)
+
+
+def _publish(made, entry):
+    """Put a finished folder into the cache in one step: another process sees all of it or nothing."""
+    entry.parent.mkdir(parents=True, exist_ok=True)
+    staged = Path(tempfile.mkdtemp(dir=entry.parent))
+    shutil.copytree(made, staged, dirs_exist_ok=True)
+    try:
+        staged.rename(entry)
+    except OSError:  # somebody else finished first, with the same content
+        shutil.rmtree(staged)
+
+
+def _run(command, cwd=None):
+    return subprocess.run(command, cwd=cwd, text=True, capture_output=True, encoding="utf-8", errors="replace")
+
+
+def _checked(result):
+    if result.returncode:
+        raise CompileError(result.stderr.strip() or f"{' '.join(result.args)} ended with {result.returncode}")
+    return result.stdout
+
+
+def _resources(assembly):
+    """Read the metadata that the listing carries, which the assembler puts into the object's note unchanged."""
+    metadata = re.search(r"\.amdgpu_metadata\n(.*?)\.end_amdgpu_metadata", assembly, re.S)[1]
+    kernels = {}
+    for block in re.split(r"^  - ", metadata.split("amdhsa.kernels:")[1].split("amdhsa.target")[0], flags=re.M)[1:]:
+        value = dict(re.findall(r"^ *\.(\w+): +(\S+)", block, re.M))
+        kernels[value["name"]] = Resources(
+            vgpr=int(value["vgpr_count"]),
+            agpr=int(value.get("agpr_count", 0)),
+            sgpr=int(value["sgpr_count"]),
+            lds_bytes=int(value["group_segment_fixed_size"]),
+            scratch_bytes=int(value["private_segment_fixed_size"]),
+            vgpr_spills=int(value["vgpr_spill_count"]),
+            sgpr_spills=int(value["sgpr_spill_count"]),
+            workgroup_size=int(value["max_flat_workgroup_size"]),
+        )
+    return kernels
