@@ -164,7 +164,7 @@ def encode(x, fmt, rounding="nearest-even", overflow="nan", seed=None):
     if overflow not in OVERFLOWS:
         raise ValueError(f"overflow is {overflow!r}, needs one of {', '.join(map(repr, OVERFLOWS))}")
     x = as_floats(x)
-    bits = _odd_float32_bits(x)
+    bits = odd_float32_bits(x)
     # The upper half of a float32 is a bfloat16. With a sticky bit for the lower half it is a bfloat16 rounded to odd,
     # and rounding that again gives what rounding x gives, as FP8 is more than one bit coarser: a table of 2^16 does.
     index = (bits >> np.uint32(16)).astype(np.uint16)
@@ -213,7 +213,7 @@ def _with_sign(code, negative, fmt):
     return code | (negative.astype(np.uint8) << 7)
 
 
-def _odd_float32_bits(x):
+def odd_float32_bits(x):
     """The uint32 bits of x as float32; float64 is rounded to odd: cut, and the last bit set where something was lost.
 
     Rounding to odd keeps "just above" and "just below" a tie apart, so a later rounding is not a double one.
