@@ -36,7 +36,7 @@ $(READY): requirements.lock pyproject.toml fp8lab/environment.py
 
 # For maintainers: the lock from what is installed now; the README's pictures from a real browser.
 lock: $(READY)
-	$(BIN)/pip freeze --exclude-editable | sed 's/^torch==\([0-9.]*\).*/torch==\1/' > requirements.lock
+	$(BIN)/pip freeze --all --exclude-editable | sed '/^pip==/d; s/^\(torch==[0-9.]*\).*/\1/' > requirements.lock
 
 pictures: build
 	FP8LAB_PICTURES=docs/pictures $(BIN)/python -m pytest -m browser

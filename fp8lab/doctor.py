@@ -4,7 +4,6 @@ Each check is one small function that returns a Finding. None of them needs torc
 is one of the things to find out.
 """
 
-import importlib.util
 import os
 import platform
 import shutil
@@ -67,10 +66,19 @@ def python():
     return Finding("Python", found, "make lab PYTHON=python3.11, or newer" if too_old else "", needed=True)
 
 
-def torch_build():
+def import_torch():
+    """(torch, None), or (None, the error): an import can fail in any way, such as a library or half a wheel missing."""
     try:
         import torch
-    except Exception as error:      # in any way: a missing library, a wrong CPU, a half-installed wheel
+
+        return torch, None
+    except Exception as error:
+        return None, error
+
+
+def torch_build():
+    torch, error = import_torch()
+    if error:
         return Finding("torch", f"not importable ({error})", "make lab installs the tested one", needed=True)
     backends = {"ROCm": torch.version.hip, "CUDA": torch.version.cuda}
     kind = next((f"{name} {number}" for name, number in backends.items() if number), "CPU")
@@ -83,10 +91,9 @@ def torch_build():
 
 def gpu():
     """The GPU that torch sees. No GPU is fine: every cell runs without one."""
-    if not importlib.util.find_spec("torch"):
+    torch, error = import_torch()
+    if error:
         return Finding("GPU", "unknown without torch")
-    import torch
-
     if torch.cuda.is_available():
         properties = torch.cuda.get_device_properties(0)
         arch = getattr(properties, "gcnArchName", "").split(":")[0]

@@ -1,0 +1,87 @@
+"""The set-up: an environment of somebody's own keeps its torch, and all lists of packages agree."""
+
+import re
+import shutil
+import site
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from fp8lab import environment
+
+ROOT = environment.ROOT
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+ASKED = PROJECT["dependencies"] + PROJECT["optional-dependencies"]["test"]
+
+
+def bare(line):
+    return re.sub(r"\s", "", line.split("#")[0]).strip("\"'-")
+
+
+def test_environment_yml_asks_for_the_same_packages_and_ranges():
+    text = (ROOT / "environment.yml").read_text()
+    pip_section = text.split("- pip:")[1].splitlines()
+    listed = {bare(line) for line in pip_section if line.strip().startswith("- ") and "index-url" not in line}
+    assert listed == {bare(line) for line in ASKED}
+
+
+def test_lock_holds_one_exact_version_of_everything_asked_for():
+    locked = dict(line.split("==") for line in environment.requirements())
+    canonical = {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in locked.items()}
+    for line in ASKED:
+        assert re.sub(r"[-_.]+", "-", environment.name_of(line)).lower() in canonical, line
+    assert canonical["torch"] == "2.13.0"
+    assert "sentence-transformers" not in canonical     # the MiniLM package's own wish, not ours
+
+
+@pytest.fixture
+def own_environment(tmp_path):
+    """Somebody's environment: it holds a torch of its own (its metadata is all pip looks at) and everything else."""
+    venv = tmp_path / "own"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
+    packages = next((venv / "lib").glob("python*/site-packages"))
+    info = packages / "torch-2.13.0+rocm7.2.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 2.13.0+rocm7.2\n")
+    (info / "RECORD").write_text("")
+    (info / "INSTALLER").write_text("pip\n")
+    (packages / "rest.pth").write_text("\n".join(site.getsitepackages()))
+    return venv
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
+def test_make_with_an_existing_environment_keeps_its_torch(own_environment):
+    ready = own_environment / environment.MARKER
+    made = subprocess.run(["make", "-C", ROOT, f"VENV={own_environment}", ready], capture_output=True, text=True)
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert "torch 2.13.0+rocm7.2" in made.stdout
+    assert environment.installed_torch(own_environment / "bin" / "python") == "2.13.0+rocm7.2"
+    assert ready.read_text().startswith("found")
+    assert (own_environment / "bin" / "fp8lab").exists()
+
+
+def test_torch_of_an_existing_environment_is_pinned_for_everything_pip_adds(own_environment, monkeypatch):
+    calls = []
+
+    def pip(venv, what, *arguments):
+        pinned = [Path(arguments[1]).read_text()] if arguments[0] == "--constraint" else []
+        calls.append((*pinned, *arguments))
+
+    monkeypatch.setattr(environment, "pip", pip)
+    environment.main(str(own_environment))
+    assert calls[0][0] == "torch===2.13.0+rocm7.2\n"
+    assert not any(environment.name_of(argument) == "torch" for call in calls for argument in call[3:])
+    assert all("--no-deps" in call for call in calls[1:])
+
+
+def test_a_path_that_is_no_environment_is_refused(tmp_path):
+    with pytest.raises(SystemExit, match="no bin/python"):
+        environment.main(str(tmp_path))
+
+
+def test_a_package_that_cannot_be_installed_ends_with_pips_own_words(tmp_path, own_environment):
+    with pytest.raises(SystemExit, match="No matching distribution found for fp8lab-there-is-no-such-package"):
+        environment.pip(own_environment, "nothing", "--no-index", "fp8lab-there-is-no-such-package")
