@@ -10,6 +10,7 @@ COMMANDS = {
     "doctor": ("fp8lab.doctor", "what this machine can do, and what to do about the rest"),
     "course": ("fp8lab.course", "run every lesson, or put the notebooks into their committed form"),
     "build": ("fp8lab.localbuild", "build.toml -> build/<variant>/ without Nix"),
+    "hub": ("fp8lab.hub", "a Hub on this machine that speaks the kernels protocol"),
 }
 
 
