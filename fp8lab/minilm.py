@@ -53,6 +53,21 @@ class MiniLM:
         words = mask.unsqueeze(-1)
         return normalize((x * words).sum(1) / words.sum(1), dim=1)
 
+    def input_of(self, name, sentences):
+        """What enters one linear layer when the sentences are embedded: (tokens, in) float32.
+
+        name  one of linear_layers(), such as "encoder.layer.0.intermediate.dense"
+        """
+        wanted, seen = self.weights[f"{name}.weight"], []
+
+        def listen(x, weight, bias):
+            if weight is wanted:
+                seen.append(x)
+            return linear(x, weight, bias)
+
+        self.embed(sentences, linear=listen)
+        return seen[0]
+
     def _embeddings(self, ids):
         w = self.weights
         x = (w["embeddings.word_embeddings.weight"][ids]

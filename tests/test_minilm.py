@@ -41,3 +41,10 @@ def test_every_linear_layer_goes_through_the_function_given(encoder):
     encoder.embed(["one sentence"], linear=spy)
     assert sorted(seen) == sorted(tuple(weight.shape) for weight in encoder.linear_layers().values())
     assert len(seen) == 36
+
+
+def test_input_of_a_layer_is_what_its_weight_is_multiplied_with(encoder):
+    x = encoder.input_of("encoder.layer.5.output.dense", ["a short one", "and a somewhat longer one"])
+    tokens = max(len(each.ids) for each in encoder.tokenizer.encode_batch(["a short one", "and a somewhat longer one"]))
+    assert x.shape == (2 * tokens, 1536)
+    assert x.min() > -0.18      # it comes out of a GELU, whose smallest value is -0.17
