@@ -1,0 +1,26 @@
+"""Data in, picture out: pure functions, each returning a Picture that carries its sentence as `summary`."""
+
+from .formats import byte, number_line, rounding, spacing, two_formats, weight_histogram
+from .layout import block_grid, gemm_layout, memory_order
+from .picture import Picture, picture
+from .roofline import roofline
+from .scaling import error_map, recipes, scale_point, similarity
+
+__all__ = [
+    "Picture",
+    "block_grid",
+    "byte",
+    "error_map",
+    "gemm_layout",
+    "memory_order",
+    "number_line",
+    "picture",
+    "recipes",
+    "roofline",
+    "rounding",
+    "scale_point",
+    "similarity",
+    "spacing",
+    "two_formats",
+    "weight_histogram",
+]
