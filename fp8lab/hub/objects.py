@@ -64,7 +64,7 @@ class Objects:
 
 
 class Arrival:
-    """One content on its way in: add() its bytes (or hash() and write() them at the same time), then keep() it; without keep() nothing stays."""
+    """A content on its way in: add() its bytes, or hash() and write() them at once; nothing stays without keep()."""
 
     def __init__(self, objects):
         self._objects = objects
