@@ -2,7 +2,7 @@
 
 from .formats import byte, number_line, rounding, spacing, two_formats, weight_histogram
 from .layout import block_grid, gemm_layout, memory_order
-from .picture import Picture, picture
+from .picture import Picture
 from .roofline import roofline
 from .scaling import error_map, recipes, scale_point, similarity
 
@@ -14,7 +14,6 @@ __all__ = [
     "gemm_layout",
     "memory_order",
     "number_line",
-    "picture",
     "recipes",
     "roofline",
     "rounding",

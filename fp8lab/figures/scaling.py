@@ -4,6 +4,7 @@ Taught in notebooks 00, 02, 03 and 10.
 """
 
 from math import ceil
+from textwrap import wrap
 
 import numpy as np
 from matplotlib import colormaps
@@ -14,8 +15,9 @@ from . import palette
 from .experiment import measure
 from .picture import numbers, picture
 
-SNR_LIMITS = (0, 50)            # decibel; the same for every picture, so that pictures compare
-ERROR_LIMITS = (-3, 0)          # log10 of the relative error: 0.1 % to 100 %
+SNR_LIMITS = (0, 70)            # decibel; the same for every picture, so that pictures compare
+ERROR_LIMITS = (-2, 0)          # log10 of the relative error: 1 % to 100 %
+MOST_CELLS = (64, 128)          # of the map; a cell is the mean of the elements below it, so that blocks stand out
 MOST_BORDERS = 40               # block borders drawn along one axis
 
 
@@ -72,13 +74,14 @@ def _scale_point(fig, point, x, name):
                for recipe, each in RECIPES.items()}
     _draw_bars(bars, results, point.recipe, short=True)
     bars.set_title("every recipe", fontsize=9.5)
-    table = (("signal to noise", _snr(got)), ("largest error", numbers(got.max_error, 3)),
+    table = (("signal to noise", _snr(got)), ("median relative error", f"{got.median_error:.2%}"),
+             ("largest error", numbers(got.max_error, 3)),
              ("NaN codes", f"{got.nan_codes:,}"), ("beyond the range", f"{got.saturated:,}"),
              ("became 0", f"{got.flushed:,}"), ("scales / codes", f"{got.scale_bytes:,} / {got.code_bytes:,} B"))
     for i, (what, value) in enumerate(table):
-        fig.text(0.64, 0.225 - 0.04 * i, what, fontsize=8.5, va="center")
+        fig.text(0.64, 0.235 - 0.037 * i, what, fontsize=8.5, va="center")
         bad = what in ("NaN codes", "beyond the range") and value != "0"
-        fig.text(0.985, 0.225 - 0.04 * i, value, fontsize=8.5, va="center", ha="right", fontweight="bold",
+        fig.text(0.985, 0.235 - 0.037 * i, value, fontsize=8.5, va="center", ha="right", fontweight="bold",
                  color=palette.RED if bad else palette.INK)
     fig.suptitle(f"{name}, {x.shape[0]} x {x.shape[1]}" + (_outlier_text(point) if name == point.distribution else ""),
                  x=0.02, y=0.985, ha="left", fontsize=10.5, fontweight="bold")
@@ -101,9 +104,9 @@ def similarity(before, after, labels, names=("float32", "FP8")):
 
 def _similarity(fig, before, after, labels, names):
     n = len(labels)
-    wrapped = [label if len(label) <= 22 else f"{label[:20].rstrip()}…" for label in labels]
+    wrapped = ["\n".join(wrap(label, 22)[:2]) for label in labels]
     for i, (matrix, name) in enumerate(zip((before, after), names, strict=True)):
-        ax = fig.add_axes((0.19 + 0.41 * i, 0.06, 0.385, 0.77))
+        ax = fig.add_axes((0.225 + 0.395 * i, 0.06, 0.37, 0.77))
         ax.imshow(matrix, cmap=palette.SCALE, vmin=0, vmax=1)
         for (row, col), value in np.ndenumerate(matrix):
             ax.text(col, row, f"{value:.2f}", ha="center", va="center", fontsize=min(9, 60 / n),
@@ -128,8 +131,7 @@ def _measure_recipes(x, fmt, scale):
 
 def _draw_map(fig, ax, colorbar_at, got, block):
     rows, cols = got.relative_error.shape
-    with np.errstate(divide="ignore"):
-        error = np.ma.masked_invalid(np.log10(np.clip(got.relative_error, 10.0 ** ERROR_LIMITS[0], 1)))
+    error = np.ma.masked_invalid(np.log10(np.clip(_cell_means(got.relative_error), 10.0 ** ERROR_LIMITS[0], 1)))
     image = ax.imshow(error, cmap=colormaps[palette.SCALE].with_extremes(bad=palette.RED), vmin=ERROR_LIMITS[0],
                       vmax=ERROR_LIMITS[1], aspect="auto", extent=(0, cols, rows, 0), interpolation="nearest")
     for size, step, draw, limit in ((rows, block[0] or rows, ax.hlines, cols), (cols, block[1] or cols, ax.vlines, rows)):
@@ -137,8 +139,17 @@ def _draw_map(fig, ax, colorbar_at, got, block):
         if len(borders) <= MOST_BORDERS:
             draw(borders, 0, limit, color="white", linewidth=0.9)
     ax.set(xlabel="column (element)", ylabel="row (element)", xlim=(0, cols), ylim=(rows, 0))
-    bar = fig.colorbar(image, cax=fig.add_axes(colorbar_at), ticks=[-3, -2, -1, 0])
-    bar.ax.set_yticklabels(["0.1 %", "1 %", "10 %", "100 %"], fontsize=8)
+    bar = fig.colorbar(image, cax=fig.add_axes(colorbar_at), ticks=[-2, -1, 0])
+    bar.ax.set_yticklabels(["1 %", "10 %", "100 %"], fontsize=8)
+
+
+def _cell_means(error):
+    """Return the (at most MOST_CELLS) means of equal pieces of a matrix; a piece with a NaN is NaN."""
+    for axis, most in enumerate(MOST_CELLS):
+        starts = np.arange(0, error.shape[axis], ceil(error.shape[axis] / most))
+        lengths = np.diff(np.append(starts, error.shape[axis]))
+        error = np.add.reduceat(error, starts, axis) / np.expand_dims(lengths, 1 - axis)
+    return error
 
 
 def _draw_bars(ax, results, current=None, short=False):

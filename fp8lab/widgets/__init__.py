@@ -1,0 +1,10 @@
+"""Controls around the figures of fp8lab.figures; they pass values on and compute nothing.
+
+Each explorer is a widget whose controls are attributes, so that a program can move them: explorer.m.value = 64.
+"""
+
+from .formats import FormatExplorer, format_explorer
+from .scaling import ScaleExplorer, scale_explorer
+from .shapes import ShapeExplorer, shape_explorer
+
+__all__ = ["FormatExplorer", "ScaleExplorer", "ShapeExplorer", "format_explorer", "scale_explorer", "shape_explorer"]
