@@ -4,7 +4,9 @@ Each explorer is a widget whose controls are attributes, so that a program can m
 """
 
 from .formats import FormatExplorer, format_explorer
+from .layers import LayerExplorer, layer_explorer
 from .scaling import ScaleExplorer, scale_explorer
 from .shapes import ShapeExplorer, shape_explorer
 
-__all__ = ["FormatExplorer", "ScaleExplorer", "ShapeExplorer", "format_explorer", "scale_explorer", "shape_explorer"]
+__all__ = ["FormatExplorer", "LayerExplorer", "ScaleExplorer", "ShapeExplorer", "format_explorer", "layer_explorer",
+           "scale_explorer", "shape_explorer"]
