@@ -1,0 +1,115 @@
+"""One solution of each exercise, as a learner would write it; solution() shows them, the tests run them."""
+
+import numpy as np
+
+from fp8lab import formats, hardware
+
+
+# exercise: 00.snr
+def relative_error(snr_db):
+    return 10 ** (-snr_db / 20)    # / 10 undoes the decibel, / 2 more is the square root
+
+
+# exercise: 00.bound
+def error_bound(mantissa_bits):
+    return 2.0**-mantissa_bits / 2    # the step is 2^-bits of the power of two, and nearest goes half of it
+
+
+# exercise: 01.decode
+def decode_e4m3fnuz(code):
+    sign = code >> 7
+    exponent = code >> 3 & 0b1111
+    mantissa = code & 0b111
+    if code == 0x80:
+        return float("nan")
+    if exponent == 0:                                        # subnormal: no hidden 1
+        value = mantissa / 8 * 2.0**-7
+    else:
+        value = (1 + mantissa / 8) * 2.0 ** (exponent - 8)
+    return -value if sign else value
+
+
+# exercise: 01.predict
+codes = {
+    "1.0": 0x40,        # exponent field 8 is the bias: 2^0
+    "241.0": 0x7F,      # nearer to 240 than to 256
+    "248.0": 0x80,      # a tie, to the even 256, which does not exist: NaN
+    "-0.0": 0x00,       # there is no -0
+    "nan": 0x80,
+    "-0.0001": 0x00,    # less than half of 2^-10: zero, and zero has no sign
+}
+
+
+# exercise: 01.repair
+def fn_to_fnuz(codes, scale):
+    fixed = codes.copy()
+    fixed[codes == 0x80] = 0x00                              # -0 becomes 0
+    fixed[(codes == 0x7F) | (codes == 0xFF)] = 0x80          # NaN stays NaN
+    return fixed, 2 * scale                                  # the same byte means half as much
+
+
+# exercise: 02.scale
+def quantize_tensor(x):
+    scale = np.abs(x).max() / formats.E4M3FNUZ.max
+    codes = formats.encode(x / scale, formats.E4M3FNUZ)
+    return codes, scale
+
+
+# exercise: 02.snr
+def snr_db(x, y):
+    return 10 * np.log10(np.sum(x**2) / np.sum((x - y) ** 2))
+
+
+# exercise: 02.policy
+choices = {
+    "weights, scaled by their own maximum": "nearest-even",     # the smallest error, once
+    "a sum of many tiny updates kept in FP8": "stochastic",     # right on average, so the sum moves
+    "activations with yesterday's scale": "saturate",           # a few per cent off instead of a NaN row
+    "hunting for a wrong scale": "nan",                         # shows where
+}
+
+
+# exercise: 03.activation
+def activation_scales(x):
+    m, k = x.shape
+    blocks = np.abs(x).reshape(m, k // 128, 128)
+    return (blocks.max(axis=2) / np.float32(240)).T
+
+
+# exercise: 03.weight
+def weight_scales(w):
+    n, k = w.shape
+    scales = np.zeros((k // 128, -(-n // 128)), np.float32)    # -(-n // 128) rounds up
+    for kb in range(scales.shape[0]):
+        for nb in range(scales.shape[1]):                      # a slice past the end is cut: the tail
+            block = w[nb * 128 : (nb + 1) * 128, kb * 128 : (kb + 1) * 128]
+            scales[kb, nb] = np.abs(block).max() / 240
+    return scales
+
+
+# exercise: 03.power
+def power_of_two_scale(amax):
+    return 2.0 ** np.ceil(np.log2(amax / 240))
+
+
+# exercise: 04.reference
+def gemm_reference(a, b, a_scale, b_scale):
+    c = np.zeros((a.shape[0], b.shape[1]))
+    for kb in range(a.shape[1] // 128):
+        k = slice(kb * 128, (kb + 1) * 128)
+        columns = b_scale[kb][np.arange(b.shape[1]) // 128]
+        c += a_scale[kb][:, None] * columns[None, :] * (a[:, k] @ b[k])
+    return c
+
+
+# exercise: 04.offset
+def offset_of_b(k, n, K, N):
+    return n * K + k    # b[k, n] is weight[n, k], and the rows of the weight have K bytes
+
+
+# exercise: 04.bound
+def place(m, n, k):
+    operations = 2 * m * n * k
+    moved = m * k + k * n + 2 * m * n + 4 * (k // 128) * (m + -(-n // 128))
+    intensity = operations / moved
+    return intensity, "memory" if intensity < hardware.MI300X.ridge else "compute"

@@ -1,0 +1,94 @@
+"""What the notebooks give to the learner: one part for each exercise, with ... where the answer goes."""
+
+# exercise: 00.snr
+def relative_error(snr_db):
+    return ...    # FILL IN: sqrt(error energy / signal energy), from decibel
+
+
+# exercise: 00.bound
+def error_bound(mantissa_bits):
+    return ...    # FILL IN: half a step, relative to the power of two below
+
+
+# exercise: 01.decode
+def decode_e4m3fnuz(code):
+    sign = code >> 7
+    exponent = ...    # FILL IN: four bits
+    mantissa = ...    # FILL IN: three bits
+    return ...        # FILL IN: NaN, subnormal or normal (about 5 lines)
+
+
+# exercise: 01.predict
+codes = {
+    "1.0": ...,      # FILL IN: a byte, such as 0x38
+    "241.0": ...,
+    "248.0": ...,
+    "-0.0": ...,
+    "nan": ...,
+    "-0.0001": ...,
+}
+
+
+# exercise: 01.repair
+def fn_to_fnuz(codes, scale):
+    fixed = codes.copy()
+    ...                      # FILL IN: the bytes that mean something else (2 lines)
+    return fixed, ...        # FILL IN: the new scale
+
+
+# exercise: 02.scale
+def quantize_tensor(x):
+    scale = ...              # FILL IN
+    codes = ...              # FILL IN: formats.encode(...)
+    return codes, scale
+
+
+# exercise: 02.snr
+def snr_db(x, y):
+    return ...    # FILL IN
+
+
+# exercise: 02.policy
+choices = {
+    "weights, scaled by their own maximum": ...,       # FILL IN: a rounding
+    "a sum of many tiny updates kept in FP8": ...,     # FILL IN: a rounding
+    "activations with yesterday's scale": ...,         # FILL IN: "nan" or "saturate"
+    "hunting for a wrong scale": ...,                  # FILL IN: "nan" or "saturate"
+}
+
+
+# exercise: 03.activation
+def activation_scales(x):
+    m, k = x.shape
+    return ...    # FILL IN: (k // 128, m) float32 (about 3 lines)
+
+
+# exercise: 03.weight
+def weight_scales(w):
+    n, k = w.shape
+    return ...    # FILL IN: (k // 128, ceil(n / 128)) float32; the last block has 64 rows (about 5 lines)
+
+
+# exercise: 03.power
+def power_of_two_scale(amax):
+    return ...    # FILL IN
+
+
+# exercise: 04.reference
+def gemm_reference(a, b, a_scale, b_scale):
+    c = np.zeros((a.shape[0], b.shape[1]))
+    for kb in range(a.shape[1] // 128):
+        ...       # FILL IN: add the block, scaled (about 3 lines)
+    return ...    # FILL IN: c, when it is filled
+
+
+# exercise: 04.offset
+def offset_of_b(k, n, K, N):
+    return ...    # FILL IN: bytes
+
+
+# exercise: 04.bound
+def place(m, n, k):
+    operations = ...    # FILL IN
+    moved = ...         # FILL IN: bytes of a, b, both scales and C
+    return ..., ...     # FILL IN: intensity, "memory" or "compute"
