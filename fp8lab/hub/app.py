@@ -22,7 +22,7 @@ from starlette.convertors import Convertor, register_url_convertor
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from . import body, gitids
@@ -33,6 +33,7 @@ from .store import File, checked_path, lfs_file
 REGULAR_BYTES = 10 << 20  # larger files go through LFS, as on huggingface.co
 COMMIT_BYTES = 1 << 30  # regular files of one commit, base64; read line by line
 UPLOAD_SECONDS = 3600  # how long an upload address is good for
+NO_XET = "/no-xet-here/set/HF_HUB_DISABLE_XET=1/and-upload-again"
 NO_CREDENTIALS = "Invalid credentials in Authorization header"  # else huggingface_hub reports a missing repository
 
 
@@ -73,6 +74,7 @@ def kernel_routes(hub):
         Route(repo + "/preupload/{revision:segment}", hub.preupload, methods=["POST"]),
         Route(repo + "/commit/{revision:segment}", hub.commit, methods=["POST"]),
         Route(repo + "/xet-write-token/{revision:segment}", hub.no_xet),
+        Route(NO_XET, hub.no_xet_said),
         Route("/kernels/{owner:segment}/{name:segment}/info/lfs/objects/batch", hub.lfs_batch, methods=["POST"]),
         Route("/lfs/{sha256:segment}/{size:int}", hub.lfs_upload, methods=["PUT"]),
         Route("/kernels/{owner:segment}/{name:segment}/resolve/{revision:segment}/{path:rest}", hub.resolve),
@@ -300,6 +302,10 @@ class Hub:
         return "add", File(checked_path(path), gitids.blob_id(content), len(content), sha256, False)
 
     def no_xet(self, request):
+        """Refuse Xet uploads; hf_xet 1.8 shows the person no more of a refusal than its address, so that says it."""
+        return RedirectResponse(NO_XET, 307)
+
+    def no_xet_said(self, request):
         raise HubError(400, "This Hub takes files by LFS, not by Xet: set HF_HUB_DISABLE_XET=1 before Python starts.")
 
     async def lfs_batch(self, request):

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from .errors import HubError
@@ -96,11 +97,16 @@ def serve(args):
 @contextlib.contextmanager
 def only_server(root):
     """Hold the folder for one server: a second one would clean away the uploads of the first."""
-    with open(Path(root) / "lock", "w") as lock:
+    with open(Path(root) / "lock", "a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise HubError(409, f"{root} is being served already; stop that server or choose another folder.") from None
+            lock.seek(0)
+            raise HubError(409, f"{root} is being served already by process {lock.read()}; stop that one or choose "
+                                "another folder.") from None
+        lock.truncate(0)
+        lock.write(str(os.getpid()))
+        lock.flush()
         yield
 
 
@@ -115,13 +121,13 @@ def running(root, port=0, log=None):
     Raises RuntimeError with what the server said if it does not start.
     """
     command = [sys.executable, "-m", "fp8lab.cli", "hub", "serve", str(root), "--port", str(port)]
-    with open(log or os.devnull, "a+") as log_file:
+    with open(log, "a+") if log else tempfile.TemporaryFile("a+") as log_file:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log_file, text=True)
         try:
             endpoint = process.stdout.readline().strip()
             if not endpoint:
                 log_file.seek(0)
-                raise RuntimeError(f"`{' '.join(command)}` ended: {log_file.read().strip() or 'see its log'}")
+                raise RuntimeError(f"`{' '.join(command)}` ended: {log_file.read().strip()}")
             yield endpoint
         finally:
             process.send_signal(signal.SIGTERM)

@@ -54,6 +54,12 @@ class LocalHub:
         text = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
         return self.call("POST", f"/api/kernels/{repo_id}/commit/{branch}", text, self.token)
 
+    def publish(self, repo_id, folder, branch="v1"):
+        """Commit every file under a folder and return the commit id."""
+        paths = [path for path in sorted(Path(folder).rglob("*")) if path.is_file()]
+        lines = [add(path.relative_to(folder).as_posix(), path.read_bytes()) for path in paths]
+        return self.commit(repo_id, *lines, branch=branch).json()["commitOid"]
+
     def upload_address(self, repo_id, content):
         """Return the path that the LFS batch call gives for uploading this content."""
         wanted = {"operation": "upload", "transfers": ["basic"], "objects": [lfs_object(content)]}
