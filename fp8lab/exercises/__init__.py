@@ -10,7 +10,8 @@ from importlib import resources
 from . import lesson00, lesson01, lesson02, lesson03, lesson04
 from .exercise import Exercise, Verdict, Wrong, judge
 
-EXERCISES = {each.id: each for lesson in (lesson00, lesson01, lesson02, lesson03, lesson04) for each in lesson.EXERCISES}
+LESSONS = (lesson00, lesson01, lesson02, lesson03, lesson04)
+EXERCISES = {exercise.id: exercise for lesson in LESSONS for exercise in lesson.EXERCISES}
 
 __all__ = ["EXERCISES", "Exercise", "Verdict", "Wrong", "check", "solution", "stub"]
 

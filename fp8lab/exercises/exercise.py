@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ..formats import is_torch
+
 
 @dataclass(frozen=True)
 class Wrong:
@@ -231,9 +233,9 @@ def _array_difference(got, want, rtol):
 
 
 def as_array(value):
-    """Return numbers as float64; torch tensors too, where float8 tensors become their codes. Raises for anything else."""
-    if type(value).__module__.partition(".")[0] == "torch":
-        import torch    # only here, where a tensor shows that torch is there
+    """Return numbers as float64; torch tensors too, where float8 tensors become their codes. Else raises TypeError."""
+    if is_torch(value):
+        import torch
 
         value = value.detach().cpu()
         value = value.view(torch.uint8) if value.element_size() == 1 and value.is_floating_point() else value

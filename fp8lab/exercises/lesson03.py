@@ -35,30 +35,43 @@ def _other_axis(x):
 ACTIVATION = Exercise(
     id="03.activation",
     name="activation_scales",
-    question="Write activation_scales(x): for x of (M, K), one float32 scale for each 128 elements along k of each row, so that "
-             "the largest magnitude lands on 240, laid out as (K/128, M). K is a multiple of 128.",
+    question="Write activation_scales(x): for x of (M, K), one float32 scale for each 128 elements along k of each "
+             "row, so that the largest magnitude lands on 240, laid out as (K/128, M). K is a multiple of 128.",
     minutes=8,
-    read="Scales of an activation",
+    read="Scales as the kernel wants them",
     cases=_activations,
     reference=_a_scale,
     wrong=(
-        Wrong("transposed scales", "The values are right, the layout is (M, K/128). The op wants (K/128, M), so that a tile of "
-              "rows reads its scales of one block in one go.", lambda x: _a_scale(x).T),
-        Wrong("reshaped, not transposed", "The shape is right, the order is not: reshape keeps the order in memory and only "
-              "renames the axes. Use a transpose.", lambda x: _a_scale(x).T.reshape(-1, x.shape[0])),
-        Wrong("wrong axis", "Those are blocks of 128 rows at one k. An activation's blocks run along k: 128 elements of a row.",
+        Wrong("transposed scales",
+              "The values are right, the layout is (M, K/128). The op wants (K/128, M), so that a tile of rows reads "
+              "its scales of one block in one go.",
+              lambda x: _a_scale(x).T),
+        Wrong("reshaped, not transposed",
+              "The shape is right, the order is not: reshape keeps the order in memory and only renames the axes. Use "
+              "a transpose.",
+              lambda x: _a_scale(x).T.reshape(-1, x.shape[0])),
+        Wrong("wrong axis",
+              "Those are blocks of 128 rows at one k. An activation's blocks run along k: 128 elements of a row.",
               _other_axis),
-        Wrong("per row", "Every block of a row has the row's own maximum: that is the recipe per row, repeated. Take the maximum "
-              "inside each block.", lambda x: np.repeat(np.abs(x).max(1)[None] / LIMIT, x.shape[1] // 128, 0)),
-        Wrong("448 instead of 240", "The layout is right, every scale too small: divided by 448, the largest number of e4m3fn.",
+        Wrong("per row",
+              "Every block of a row has the row's own maximum: that is the recipe per row, repeated. Take the maximum "
+              "inside each block.",
+              lambda x: np.repeat(np.abs(x).max(1)[None] / LIMIT, x.shape[1] // 128, 0)),
+        Wrong("448 instead of 240",
+              "The layout is right, every scale too small: divided by 448, the largest number of e4m3fn.",
               lambda x: _a_scale(x) * (LIMIT / 448)),
-        Wrong("scale inverted", "The layout is right, but those are 240 / amax. The scale is what codes are multiplied with.",
+        Wrong("scale inverted",
+              "The layout is right, but those are 240 / amax. The scale is what codes are multiplied with.",
               lambda x: 1 / _a_scale(x)),
-        Wrong("magnitude forgotten", "The layout is right, but the maximum is taken without the magnitude: blocks whose largest "
-              "element is negative get too small a scale.", lambda x: _blocks(x).max(2).T / LIMIT),
-        Wrong("amax, not scale", "Those are the largest magnitudes; divided by 240 they are the scales.",
+        Wrong("magnitude forgotten",
+              "The layout is right, but the maximum is taken without the magnitude: blocks whose largest element is "
+              "negative get too small a scale.",
+              lambda x: _blocks(x).max(2).T / LIMIT),
+        Wrong("amax, not scale",
+              "Those are the largest magnitudes; divided by 240 they are the scales.",
               lambda x: _a_scale(x) * LIMIT),
-        Wrong("mean instead of maximum", "Those come from the mean magnitude of a block: everything well above it overflows.",
+        Wrong("mean instead of maximum",
+              "Those come from the mean magnitude of a block: everything well above it overflows.",
               lambda x: np.abs(_blocks(x)).mean(2).T / LIMIT),
     ),
 )
@@ -97,31 +110,43 @@ def _equal_blocks(w):
 WEIGHT = Exercise(
     id="03.weight",
     name="weight_scales",
-    question="Write weight_scales(w): for a weight w of (N, K) as nn.Linear stores it, one float32 scale for each 128 x 128 "
-             "block, laid out as (K/128, ceil(N/128)). N = 576 here: the last block has 64 rows.",
+    question="Write weight_scales(w): for a weight w of (N, K) as nn.Linear stores it, one float32 scale for each 128 "
+             "x 128 block, laid out as (K/128, ceil(N/128)). N = 576 here: the last block has 64 rows.",
     minutes=10,
-    read="Scales of a weight, and its tail",
+    read="When N is not a multiple of 128",
     cases=_weights,
     reference=_b_scale,
     wrong=(
-        Wrong("skipped tail", "Four columns: N // 128 rounds down, and the last 64 rows of w have no scale. Round up.",
+        Wrong("skipped tail",
+              "Four columns: N // 128 rounds down, and the last 64 rows of w have no scale. Round up.",
               _whole_blocks_only),
-        Wrong("tail as the last 128", "All right but the last column: its block is the last 64 rows alone; you took the last 128, "
-              "which belong to the block before as well.", _last_128),
-        Wrong("tail reuses the block before", "All right but the last column: it repeats the scale of the block before. The "
-              "tail has a block of its own.", lambda w: _b_scale(w)[:, [0, 1, 2, 3, 3]]),
-        Wrong("equal blocks", "You cut N into five equal pieces. Blocks are 128 wide, and only the last is narrower: the kernel "
-              "looks the scale up at n // 128.", _equal_blocks),
-        Wrong("transposed scales", "The values are right, the layout is (ceil(N/128), K/128). The op wants k first.",
+        Wrong("tail as the last 128",
+              "All right but the last column: its block is the last 64 rows alone; you took the last 128, which "
+              "belong to the block before as well.",
+              _last_128),
+        Wrong("tail reuses the block before",
+              "All right but the last column: it repeats the scale of the block before. The tail has a block of its "
+              "own.",
+              lambda w: _b_scale(w)[:, [0, 1, 2, 3, 3]]),
+        Wrong("equal blocks",
+              "You cut N into five equal pieces. Blocks are 128 wide, and only the last is narrower: the kernel looks "
+              "the scale up at n // 128.",
+              _equal_blocks),
+        Wrong("transposed scales",
+              "The values are right, the layout is (ceil(N/128), K/128). The op wants k first.",
               lambda w: _b_scale(w).T),
-        Wrong("1x128 blocks", "Those are the scales of an activation, one for each row: a weight's blocks are 128 x 128.",
+        Wrong("1x128 blocks",
+              "Those are the scales of an activation, one for each row: a weight's blocks are 128 x 128.",
               lambda w: quantize_activation(w)[1]),
-        Wrong("448 instead of 240", "The layout is right, every scale too small: divided by 448, the largest number of e4m3fn.",
+        Wrong("448 instead of 240",
+              "The layout is right, every scale too small: divided by 448, the largest number of e4m3fn.",
               lambda w: _b_scale(w) * (LIMIT / 448)),
-        Wrong("scale inverted", "The layout is right, but those are 240 / amax. The scale is what codes are multiplied with.",
+        Wrong("scale inverted",
+              "The layout is right, but those are 240 / amax. The scale is what codes are multiplied with.",
               lambda w: 1 / _b_scale(w)),
-        Wrong("magnitude forgotten", "The layout is right, but the maximum is taken without the magnitude: negative weights are "
-              "not seen.", lambda w: np.vstack([_plain_max(w[:, k : k + 128]) for k in range(0, w.shape[1], 128)])),
+        Wrong("magnitude forgotten",
+              "The layout is right, but the maximum is taken without the magnitude: negative weights are not seen.",
+              lambda w: np.vstack([_plain_max(w[:, k : k + 128]) for k in range(0, w.shape[1], 128)])),
     ),
 )
 
@@ -137,26 +162,35 @@ def _power(amax, rounded=np.ceil, limit=240.0):
 POWER = Exercise(
     id="03.power",
     name="power_of_two_scale",
-    question="Write power_of_two_scale(amax): the smallest power of two with which the block's largest magnitude still fits "
-             "under 240.",
+    question="Write power_of_two_scale(amax): the smallest power of two with which the block's largest magnitude "
+             "still fits under 240.",
     minutes=5,
-    read="Scales that are powers of two",
+    read="Powers of two",
     cases=lambda: [(f"{amax:g}", (amax,)) for amax in (240.0, 241.0, 120.0, 100.0, 0.001, 456.0, 330.0)],
     reference=lambda amax: float(quantize(np.array([[amax]]), block=(1, 1), scale="power-of-two").scales[0, 0]),
     wrong=(
-        Wrong("rounded down", "Rounded down, amax / scale can reach 480: the largest elements overflow. Round up.",
+        Wrong("rounded down",
+              "Rounded down, amax / scale can reach 480: the largest elements overflow. Round up.",
               lambda amax: _power(amax, np.floor)),
-        Wrong("rounded to nearest", "Rounded to the nearest power of two, some scales are too small, and their blocks overflow. "
-              "Round up always.", lambda amax: _power(amax, np.round)),
-        Wrong("one too large", "Where amax / 240 is a power of two already, that is the scale; you take the next one, and lose "
-              "half of the range.", lambda amax: _power(amax, lambda power: np.floor(power) + 1)),
-        Wrong("448 instead of 240", "Divided by 448, the largest number of e4m3fn: some blocks overflow.",
+        Wrong("rounded to nearest",
+              "Rounded to the nearest power of two, some scales are too small, and their blocks overflow. Round up "
+              "always.",
+              lambda amax: _power(amax, np.round)),
+        Wrong("one too large",
+              "Where amax / 240 is a power of two already, that is the scale; you take the next one, and lose half of "
+              "the range.",
+              lambda amax: _power(amax, lambda power: np.floor(power) + 1)),
+        Wrong("448 instead of 240",
+              "Divided by 448, the largest number of e4m3fn: some blocks overflow.",
               lambda amax: _power(amax, limit=448.0)),
-        Wrong("not a power of two", "That is amax / 240, the float32 scale; it still has to be rounded up to a power of two.",
+        Wrong("not a power of two",
+              "That is amax / 240, the float32 scale; it still has to be rounded up to a power of two.",
               lambda amax: amax / 240),
-        Wrong("exponent, not scale", "That is the exponent; the scale is two to the power of it.",
+        Wrong("exponent, not scale",
+              "That is the exponent; the scale is two to the power of it.",
               lambda amax: np.ceil(np.log2(amax / 240))),
-        Wrong("scale inverted", "That is what the block is multiplied with. The scale is what codes are multiplied with.",
+        Wrong("scale inverted",
+              "That is what the block is multiplied with. The scale is what codes are multiplied with.",
               lambda amax: 1 / _power(amax)),
     ),
     rtol=0.0,

@@ -22,10 +22,11 @@ def decode_e4m3fnuz(code):
     mantissa = code & 0b111
     if code == 0x80:
         return float("nan")
-    if exponent == 0:                                        # subnormal: no hidden 1
-        value = mantissa / 8 * 2.0**-7
+    if exponent == 0:
+        hidden, power = 0, -7                   # subnormal: the exponent of the smallest normal, no hidden 1
     else:
-        value = (1 + mantissa / 8) * 2.0 ** (exponent - 8)
+        hidden, power = 1, exponent - 8
+    value = (hidden + mantissa / 8) * 2.0**power
     return -value if sign else value
 
 

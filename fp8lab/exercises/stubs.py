@@ -1,4 +1,5 @@
 """What the notebooks give to the learner: one part for each exercise, with ... where the answer goes."""
+# ruff: noqa
 
 # exercise: 00.snr
 def relative_error(snr_db):
