@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
-from ..formats import FORMATS, decode, encode
+from ..formats import FORMATS, encode
 from ..scaling import RECIPES, Quantized, quantize
 
 DISTRIBUTIONS = {     # name -> draw(generator, shape); all of about unit size, as activations after a norm are
@@ -132,6 +132,6 @@ class Point:
             f"    got = Point({changed}).measure()\n"
             f"    assert got.snr_db == pytest.approx({got.snr_db:.3f}, abs=0.01)    # decibel\n"
             f"    assert got.max_error == pytest.approx({got.max_error:.6g}, rel=1e-4)\n"
-            f"    assert (got.nan_codes, got.saturated, got.flushed) == ({got.nan_codes}, {got.saturated}, {got.flushed})\n"
-            f"    assert (got.scale_bytes, got.code_bytes) == ({got.scale_bytes}, {got.code_bytes})\n"
+            f"    assert (got.nan_codes, got.saturated, got.flushed) == {(got.nan_codes, got.saturated, got.flushed)}\n"
+            f"    assert (got.scale_bytes, got.code_bytes) == {(got.scale_bytes, got.code_bytes)}\n"
         )

@@ -1,4 +1,4 @@
-"""Pictures of FP8 numbers: one byte, its neighbours, all codes of a format, where a float lands, weights before and after.
+"""Pictures of FP8 numbers: a byte, its neighbours, all codes of a format, where a float lands, a histogram.
 
 Taught in notebooks 00 to 02. Every label comes from fp8lab.formats.
 """
@@ -156,9 +156,9 @@ def _spacing(fig, fmts):
     ax.legend(loc="upper left")
     rug.set(yticks=[], ylim=(-len(fmts) + 0.4, 0.6), xlabel="value (positive codes; the negative ones mirror them)")
     rug.spines["left"].set_visible(False)
-    return " ".join(f"{fmt.name} has {len(np.unique(_positive(fmt)))} positive numbers from {numbers(fmt.smallest_subnormal)} "
-                    f"to {numbers(fmt.max)}; the step doubles with each power of two from "
-                    f"{numbers(fmt.smallest_normal)} on." for fmt in fmts)
+    return " ".join(f"{fmt.name} has {len(np.unique(_positive(fmt)))} positive numbers from "
+                    f"{numbers(fmt.smallest_subnormal)} to {numbers(fmt.max)}; the step doubles with each power of two "
+                    f"from {numbers(2 * fmt.smallest_normal)} on." for fmt in fmts)
 
 
 def _positive(fmt):
@@ -188,13 +188,14 @@ def _rounding(fig, x, fmt):
                 f"{numbers(formats.decode(saturated, fmt))}.")
         if np.isnan(x):
             text = f"NaN stays NaN: code 0x{code:02x} in {fmt.name}."
-        ax.text(0.5, 0.5, text.replace(": the", ":\nthe"), ha="center", va="center", transform=ax.transAxes, fontsize=11,
-                color=palette.RED)
+        ax.text(0.5, 0.5, text.replace(": the", ":\nthe"), ha="center", va="center", transform=ax.transAxes,
+                fontsize=11, color=palette.RED)
         return text
     low, high = _between(x, code, landed, fmt)
     low_value, high_value = (float(formats.decode(c, fmt)) if c is not None else None for c in (low, high))
-    step = abs(landed - float(formats.decode(formats.neighbours(code, fmt)[0 if landed > 0 else 1], fmt))) if landed == x or None in (
-        low, high) else high_value - low_value
+    inward = formats.neighbours(code, fmt)[0 if landed > 0 else 1]
+    is_between = low != high and None not in (low, high)
+    step = high_value - low_value if is_between else abs(landed - float(formats.decode(inward, fmt)))
     left = landed - step if low is None else landed - step / 2 if low == high else low_value
     ax.set(xlim=(left - 0.2 * step, left + 1.2 * step), ylim=(-1.2, 1.35), xticks=[], yticks=[])
     ax.axhline(0, color=palette.INK, linewidth=0.9, zorder=1)
@@ -206,7 +207,7 @@ def _rounding(fig, x, fmt):
                 markeredgecolor=palette.INK, zorder=3)
         ax.text(value, -0.28, f"{numbers(value)}\n0x{c:02x}, {'even' if c % 2 == 0 else 'odd'}", ha="center", va="top",
                 fontweight="bold" if taken else "normal")
-    if low_value != high_value and None not in (low_value, high_value):
+    if is_between:
         middle = (low_value + high_value) / 2
         ax.plot([middle] * 2, [-0.25, 0.25], color=palette.INK, linewidth=1.2, linestyle=":")
         ax.text(middle, -0.32, f"middle {numbers(middle)}", ha="center", va="top", fontsize=8.5)
@@ -214,7 +215,8 @@ def _rounding(fig, x, fmt):
     ax.plot(x, 0, "v", color=palette.RED, markersize=9, zorder=4)
     ax.text(x, 0.98, f"x = {numbers(x)}", ha="center", va="bottom", color=palette.RED, fontweight="bold")
     if landed != x:
-        ax.annotate("", (landed, 0.7), (x, 0.7), arrowprops={"arrowstyle": "-|>", "color": palette.RED, "linewidth": 1.6})
+        ax.annotate("", (landed, 0.7), (x, 0.7),
+                    arrowprops={"arrowstyle": "-|>", "color": palette.RED, "linewidth": 1.6})
     if None in (low, high):
         edge = landed + np.sign(landed) * step / 2
         word = "past" if np.isfinite(formats.decode(formats.encode(edge, fmt), fmt)) else "from"
@@ -263,5 +265,5 @@ def _weight_histogram(fig, before, after, name):
     axes[1].set_xlabel(f"value of an element (the middle 99.9 % of {before.size:,})")
     lost = int(np.count_nonzero(~np.isfinite(after)))
     lost_text = f" and {lost} elements are no longer finite" if lost else ""
-    return (f"{name} has {counts[0]:,} different values in float32 and {counts[1]:,} after FP8{lost_text}; they lie densest "
-            f"around zero.")
+    return (f"{name} has {counts[0]:,} different values in float32 and {counts[1]:,} after FP8{lost_text}; they lie "
+            f"densest around zero.")

@@ -104,8 +104,8 @@ def _block_grid(fig, shape, block, names, title):
             ax.add_patch(Rectangle((j * wide, i * high), width, height, edgecolor=palette.INK, linewidth=0.8,
                                    facecolor=palette.YELLOW if cut else _shade(0, 1), hatch="///" if cut else None))
             if down <= 10 and across <= 14:
-                ax.text(j * wide + width / 2, i * high + height / 2, f"[{i}, {j}]", ha="center", va="center", fontsize=8.5,
-                        bbox={"facecolor": palette.PAPER, "edgecolor": "none", "alpha": 0.85, "pad": 1.5})
+                ax.text(j * wide + width / 2, i * high + height / 2, f"[{i}, {j}]", ha="center", va="center",
+                        fontsize=8.5, bbox={"facecolor": palette.PAPER, "edgecolor": "none", "alpha": 0.85, "pad": 1.5})
     ax.set(xlim=(0, cols), ylim=(rows, 0), xlabel=f"{names[1]} (element)", ylabel=f"{names[0]} (element)",
            xticks=_block_ticks(cols, wide), yticks=_block_ticks(rows, high))
     cut_text = f", {tails} of them cut by the edge" if tails else ""
@@ -141,8 +141,8 @@ def _check_gemm(m, n, k, a_layout, b_layout, row, col):
     if min(m, n, k) < 1:
         raise ValueError(f"M, N, K = {m}, {n}, {k}: there is nothing to draw below 1")
     if k % K_BLOCK:
-        raise ValueError(f"K is {k}, needs a multiple of {K_BLOCK}; the next is {ceil(k / K_BLOCK) * K_BLOCK}: pad a and b "
-                         f"with zeros along k, which changes no result")
+        raise ValueError(f"K is {k}, needs a multiple of {K_BLOCK}: pad a and b with zeros along k, which changes no "
+                         f"result, up to {ceil(k / K_BLOCK) * K_BLOCK}")
     for name, layout, known in (("a", a_layout, ("K-contiguous", "M-contiguous")),
                                 ("b", b_layout, ("K-contiguous", "N-contiguous"))):
         if layout not in known:
@@ -215,8 +215,8 @@ def _gemm_layout(fig, m, n, k, a_layout, b_layout, row, col):
     fig.suptitle(f"C = A·B with block scales: M, N, K = {m}, {n}, {k}; {kb} blocks along k", x=0.02, ha="left",
                  fontsize=10.5, fontweight="bold", y=0.985)
     tail_text = f"; the last column of blocks of b holds {n % K_BLOCK} of {K_BLOCK} columns" if tail_n else ""
-    return (f"Element C[{row}, {col}] needs row {row} of a ({a_layout}), column {col} of b ({b_layout}), column {row} of "
-            f"a_scale and column {col // K_BLOCK} of b_scale, {kb} scales of each{tail_text}.")
+    return (f"Element C[{row}, {col}] needs row {row} of a ({a_layout}), column {col} of b ({b_layout}), column {row} "
+            f"of a_scale and column {col // K_BLOCK} of b_scale, {kb} scales of each{tail_text}.")
 
 
 def _legend(ax, x, y, row, col, kb, a_layout, b_layout, tail):

@@ -32,14 +32,15 @@ def _roofline(fig, shapes, device, others):
     ax.text(device.ridge * 0.94, TFLOPS[0] * 1.25, f"memory bound  ◂ {device.ridge:.0f}", ha="right", fontsize=8.5)
     ax.text(device.ridge * 1.06, TFLOPS[0] * 1.25, "▸  compute bound", ha="left", fontsize=8.5)
     ax.text(INTENSITY[0] * 1.5, INTENSITY[0] * 1.5 * device.bandwidth / 1e12 * 1.35,
-            f"memory: {device.bandwidth / 1e12:.1f} TB/s", fontsize=8.5, rotation=_slope(ax, fig), rotation_mode="anchor")
+            f"memory: {device.bandwidth / 1e12:.1f} TB/s", fontsize=8.5, rotation=_slope(ax, fig),
+            rotation_mode="anchor")
     ax.text(INTENSITY[1] * 0.9, device.fp8_flops / 1e12 * 1.45, f"FP8 peak: {device.fp8_flops / 1e12:,.0f} TFLOP/s",
             ha="right", fontsize=8.5)
     if others:
         places = [hardware.roofline(*shape, device) for shape in others]
-        ax.plot([p.intensity for p in places], [p.attainable / 1e12 for p in places], "o", color=palette.SKY, markersize=6,
-                markeredgecolor=palette.INK, markeredgewidth=0.7, linestyle="none", label=f"{len(others)} contest shapes"
-                if others == hardware.CONTEST_SHAPES else f"{len(others)} other shapes")
+        kind = "contest" if others == hardware.CONTEST_SHAPES else "other"
+        ax.plot([p.intensity for p in places], [p.attainable / 1e12 for p in places], "o", color=palette.SKY,
+                markersize=6, markeredgecolor=palette.INK, markeredgewidth=0.7, label=f"{len(others)} {kind} shapes")
     sentences = []
     markers = "Dsv^Pp*X"
     colours = (palette.RED, palette.YELLOW, palette.BLUE, palette.GREY)
@@ -48,8 +49,8 @@ def _roofline(fig, shapes, device, others):
         ax.plot(place.intensity, place.attainable / 1e12, markers[i % len(markers)], color=colours[i % len(colours)],
                 markersize=11, markeredgecolor=palette.INK, linestyle="none",
                 label=f"{name}: {place.intensity:,.0f} FLOP/byte, {place.bound} bound")
-        sentences.append(f"{name}: {place.intensity:,.0f} operations a byte, {place.bound} bound on {device.name}, at most "
-                         f"{place.attainable / 1e12:,.0f} TFLOP/s, at least {place.time_us:.3g} µs.")
+        sentences.append(f"{name}: {place.intensity:,.0f} operations a byte, {place.bound} bound on {device.name}, at "
+                         f"most {place.attainable / 1e12:,.0f} TFLOP/s, at least {place.time_us:.3g} µs.")
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set(xlim=INTENSITY, ylim=TFLOPS, xlabel="arithmetic intensity (FP8 operations per byte of memory traffic)",

@@ -76,11 +76,11 @@ def _scale_point(fig, point, x, name):
     bars.set_title("every recipe", fontsize=9.5)
     table = (("signal to noise", _snr(got)), ("median relative error", f"{got.median_error:.2%}"),
              ("largest error", numbers(got.max_error, 3)),
-             ("NaN codes", f"{got.nan_codes:,}"), ("beyond the range", f"{got.saturated:,}"),
+             ("NaN codes", f"{got.nan_codes:,}"), ("saturated", f"{got.saturated:,}"),
              ("became 0", f"{got.flushed:,}"), ("scales / codes", f"{got.scale_bytes:,} / {got.code_bytes:,} B"))
     for i, (what, value) in enumerate(table):
         fig.text(0.64, 0.235 - 0.037 * i, what, fontsize=8.5, va="center")
-        bad = what in ("NaN codes", "beyond the range") and value != "0"
+        bad = what in ("NaN codes", "saturated") and value != "0"
         fig.text(0.985, 0.235 - 0.037 * i, value, fontsize=8.5, va="center", ha="right", fontweight="bold",
                  color=palette.RED if bad else palette.INK)
     fig.suptitle(f"{name}, {x.shape[0]} x {x.shape[1]}" + (_outlier_text(point) if name == point.distribution else ""),
@@ -134,8 +134,8 @@ def _draw_map(fig, ax, colorbar_at, got, block):
     error = np.ma.masked_invalid(np.log10(np.clip(_cell_means(got.relative_error), 10.0 ** ERROR_LIMITS[0], 1)))
     image = ax.imshow(error, cmap=colormaps[palette.SCALE].with_extremes(bad=palette.RED), vmin=ERROR_LIMITS[0],
                       vmax=ERROR_LIMITS[1], aspect="auto", extent=(0, cols, rows, 0), interpolation="nearest")
-    for size, step, draw, limit in ((rows, block[0] or rows, ax.hlines, cols), (cols, block[1] or cols, ax.vlines, rows)):
-        borders = np.arange(step, size, step)
+    for size, step, draw, limit in ((rows, block[0], ax.hlines, cols), (cols, block[1], ax.vlines, rows)):
+        borders = np.arange(step or size, size, step or size)
         if len(borders) <= MOST_BORDERS:
             draw(borders, 0, limit, color="white", linewidth=0.9)
     ax.set(xlabel="column (element)", ylabel="row (element)", xlim=(0, cols), ylim=(rows, 0))
@@ -189,5 +189,5 @@ def _sentence(name, got, block, shape, fmt):
     count = ceil(shape[0] / rows) * ceil(shape[1] / cols)
     scales = f"{count:,} blocks of {rows} x {cols}" if got.scale_bytes else "no scales"
     return (f"{name} in {fmt.name} with {scales}: {_snr(got)} signal to noise, {got.nan_codes:,} NaN codes, "
-            f"{got.saturated:,} elements beyond the range, {got.flushed:,} became 0; {got.scale_bytes:,} bytes of scales for "
+            f"{got.saturated:,} saturated elements, {got.flushed:,} became 0; {got.scale_bytes:,} bytes of scales for "
             f"{got.code_bytes:,} bytes of codes.")

@@ -1,6 +1,6 @@
 """What the explorers share: controls in rows above pictures, redrawn when a control changes.
 
-Controls are of the kinds that a screen reader names in JupyterLab (BoundedIntText, Dropdown, ToggleButtons, Checkbox, Text,
+Controls are of the kinds that a screen reader can name in JupyterLab (BoundedIntText, Dropdown, ToggleButtons, Text,
 Button; sliders are not), and pictures are HTML, the only widget that keeps an alternative text.
 """
 
@@ -15,8 +15,8 @@ LABEL = {"description_width": "initial"}    # labels in full instead of cut afte
 class Explorer(widgets.VBox):
     """Controls above pictures. `figures` holds the Pictures shown now, `message` what is shown instead of them.
 
-    A subclass makes its controls, calls arrange(), and gives draw() -> list of Pictures. A ValueError of draw() is shown
-    as its sentence: it is written for the reader.
+    A subclass makes its controls, calls arrange(), and gives draw() -> list of Pictures. Where draw() raises ValueError
+    its sentence is shown: it is written for the reader.
     """
 
     def __init__(self):

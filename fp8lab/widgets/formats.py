@@ -1,5 +1,7 @@
 """The format explorer: flip the bits of an FP8 byte, or type a number and see its byte."""
 
+from contextlib import suppress
+
 import ipywidgets as widgets
 
 from .. import formats
@@ -12,7 +14,8 @@ NO_OTHER = "none"
 class FormatExplorer(Explorer):
     """One byte as one or two formats read it, and its neighbours.
 
-    Controls: bits (8 ToggleButton, bit 7 first), code, fmt, other, number (a text, "" for none), notable (Buttons by name).
+    Controls: bits (8 ToggleButton, bit 7 first), code, fmt, other, number (a text, "" for none), notable (Buttons by
+    name).
     The picture functions behind it: figures.byte, two_formats, number_line, rounding.
     """
 
@@ -23,8 +26,8 @@ class FormatExplorer(Explorer):
         self.code = integer("code, 0 to 255", code, 0, 255)
         self.fmt = dropdown("format", list(formats.FORMATS), fmt)
         self.other = dropdown("beside it", [NO_OTHER, *formats.FORMATS], other)
-        self.number = widgets.Text(description="a number to encode", placeholder="such as 1.07, 248, -0.0 or nan", style=LABEL,
-                                   continuous_update=False)
+        self.number = widgets.Text(description="a number to encode", placeholder="such as 1.07, 248, -0.0 or nan",
+                                   style=LABEL, continuous_update=False)
         self.notable = {name: widgets.Button(description=name, layout=widgets.Layout(width="auto"))
                         for name in ("0x80", "0x7f", "largest", "smallest normal", "smallest", "one")}
         for name, button in self.notable.items():
@@ -35,7 +38,8 @@ class FormatExplorer(Explorer):
         self.code.observe(self._from_code, names="value")
         self.number.observe(self._from_number, names="value")
         self.fmt.observe(self._from_number, names="value")
-        self.arrange([self.bits, [self.fmt, self.other, self.code], [self.number, *self.notable.values()]], [self.other])
+        self.arrange([self.bits, [self.fmt, self.other, self.code], [self.number, *self.notable.values()]],
+                     [self.other])
 
     def draw(self):
         fmt = formats.FORMATS[self.fmt.value]
@@ -63,11 +67,8 @@ class FormatExplorer(Explorer):
                 self.number.value = ""
 
     def _from_number(self, _change):
-        with self.one_redraw():
-            try:
-                self.code.value = int(formats.encode(_number(self.number.value), formats.FORMATS[self.fmt.value]))
-            except ValueError:
-                pass    # empty, or no number, which draw() says
+        with self.one_redraw(), suppress(ValueError):      # empty, or no number, which draw() says
+            self.code.value = int(formats.encode(_number(self.number.value), formats.FORMATS[self.fmt.value]))
 
     def _from_name(self, name):
         with self.one_redraw():
@@ -78,15 +79,16 @@ class FormatExplorer(Explorer):
         fmt = formats.FORMATS[self.fmt.value]
         if name.startswith("0x"):
             return int(name, 16)
-        value = {"largest": fmt.max, "smallest normal": fmt.smallest_normal, "smallest": fmt.smallest_subnormal, "one": 1.0}
-        return int(formats.encode(value[name], fmt))
+        values = {"largest": fmt.max, "smallest normal": fmt.smallest_normal, "smallest": fmt.smallest_subnormal,
+                  "one": 1.0}
+        return int(formats.encode(values[name], fmt))
 
 
 def _number(text):
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"{text!r} is not a number; type one as Python does, such as 1.07, 2e-4, -0.0 or nan") from None
+        raise ValueError(f"{text!r} is not a number; type one as Python does: 1.07, 2e-4, -0.0 or nan") from None
 
 
 def format_explorer(code=0x40, fmt="e4m3fnuz", other="e4m3fn"):

@@ -25,8 +25,8 @@ class ScaleExplorer(Explorer):
     def __init__(self, point, matrix=None):
         super().__init__()
         self.matrix = None if matrix is None else as_floats(matrix)
-        distributions = [*([YOURS] if matrix is not None else []), *DISTRIBUTIONS]
-        self.distribution = dropdown("values", distributions, distributions[0] if matrix is not None else point.distribution)
+        yours = [] if matrix is None else [YOURS]
+        self.distribution = dropdown("values", [*yours, *DISTRIBUTIONS], (yours or [point.distribution])[0])
         self.size = dropdown("matrix", SIZES, (point.rows, point.columns))
         self.seed = integer("seed", point.seed, 0, 9999)
         self.outliers = integer("outliers", point.outliers, 0, 64)
@@ -68,7 +68,7 @@ class ScaleExplorer(Explorer):
 
     def _show_test(self, _button):
         self.test_text.layout.display = "flex"
-        self.test_text.value = ("# Only generated matrices can be copied: their seed makes them again. Choose other values."
+        self.test_text.value = ("# Only a generated matrix can be copied: its seed makes it again. Choose other values."
                                 if self.is_yours else self.point.as_test())
 
 

@@ -42,8 +42,8 @@ class ShapeExplorer(Explorer):
         self.cost.value = ""
         pictures = [gemm_layout(m, n, k, self.a_layout.value, self.b_layout.value), roofline((m, n, k))]
         cost, place = hardware.gemm_cost(m, n, k), hardware.roofline(m, n, k)
-        self.cost.value = (f"<p>{cost.flops:,} operations on {cost.bytes:,} bytes: {cost.intensity:,.1f} operations a byte, "
-                           f"{place.bound} bound on MI300X; at least {place.time_us:,.2f} µs at its paper peaks.</p>")
+        self.cost.value = (f"<p>{cost.flops:,} operations on {cost.bytes:,} bytes: {cost.intensity:,.1f} operations a "
+                           f"byte, {place.bound} bound on MI300X; at least {place.time_us:,.2f} µs at its peaks.</p>")
         return pictures
 
     def _fill(self, _change):
