@@ -57,10 +57,8 @@ void check_isa() {
 
 int64_t blocks(int64_t size, int64_t block) { return (size + block - 1) / block; }
 
-// The stride of an axis with at most one element is never used, whatever torch says it is: report it as if packed.
-int64_t stride(const Tensor& x, int axis) {
-    return x.size(axis) <= 1 ? (runs_along(x, axis) ? 1 : x.size(1 - axis)) : x.stride(axis);
-}
+// An axis with one element has no step, whatever its stride says; 1 suits every layout.
+int64_t stride(const Tensor& x, int axis) { return x.size(axis) <= 1 ? 1 : x.stride(axis); }
 
 }  // namespace
 

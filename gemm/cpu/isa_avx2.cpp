@@ -18,8 +18,11 @@ namespace {
 
 struct Avx2 {
     using Vec = __m256;
-    static constexpr int lanes = 8, k_step = 1, tile_m = 6;
+    static constexpr int lanes = 8, k_step = 1, tile_m = 6, transpose_k = 16;
 
+    static void transpose(const uint8_t* src, int64_t stride_i, int valid, uint8_t* dst, int dst_pitch) {
+        transpose_16x16(src, stride_i, valid, dst, dst_pitch);
+    }
     static Vec load(const float* p) { return _mm256_loadu_ps(p); }
     static void store(float* p, Vec x) { _mm256_storeu_ps(p, x); }
     static Vec broadcast(float x) { return _mm256_set1_ps(x); }
@@ -28,7 +31,7 @@ struct Avx2 {
     static Vec step(Vec sum, Vec a, Vec b) { return _mm256_fmadd_ps(a, b, sum); }
 
     // Moved to float16's place, the seven lower bits are value * 2^-7, subnormals included: only the bias differs.
-    static Vec decode(const uint8_t* codes, int64_t) {
+    static Vec packed(const uint8_t* codes, int64_t) {
         const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(codes));
         const __m128i high = _mm_unpacklo_epi8(_mm_setzero_si128(), bytes);                    // code << 8
         const __m128i half = _mm_and_si128(_mm_srai_epi16(high, 1), _mm_set1_epi16(static_cast<short>(0xbfff)));

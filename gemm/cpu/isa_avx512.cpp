@@ -20,7 +20,7 @@ namespace {
 struct Avx512 : Avx512Common {
     static constexpr int k_step = 1;
     static Vec step(Vec sum, Vec a, Vec b) { return _mm512_fmadd_ps(a, b, sum); }
-    static Vec decode(const uint8_t* codes, int64_t) { return decode16(codes); }
+    static Vec packed(const uint8_t* codes, int64_t) { return decode(codes); }
 };
 
 }  // namespace

@@ -27,9 +27,9 @@ namespace {
 // [k, k + 1] as two bfloat16 in one 32-bit lane, k in the upper half
 struct Avx512Pairs : Avx512Common {
     static constexpr int k_step = 2;
-    static Vec decode(const uint8_t* codes, int64_t row_pitch) {
-        const __m512i first = _mm512_castps_si512(decode16(codes));
-        const __m512i second = _mm512_castps_si512(decode16(codes + row_pitch));
+    static Vec packed(const uint8_t* codes, int64_t row_pitch) {
+        const __m512i first = _mm512_castps_si512(decode(codes));
+        const __m512i second = _mm512_castps_si512(decode(codes + row_pitch));
         return _mm512_castsi512_ps(_mm512_or_si512(first, _mm512_srli_epi32(second, 16)));
     }
 };

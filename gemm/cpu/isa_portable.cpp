@@ -21,8 +21,11 @@ const DecodeTable table;
 
 struct Portable {
     typedef float Vec __attribute__((vector_size(16)));
-    static constexpr int lanes = 4, k_step = 1, tile_m = 4;
+    static constexpr int lanes = 4, k_step = 1, tile_m = 4, transpose_k = 16;
 
+    static void transpose(const uint8_t* src, int64_t stride_i, int valid, uint8_t* dst, int dst_pitch) {
+        transpose_16x16(src, stride_i, valid, dst, dst_pitch);
+    }
     static Vec load(const float* p) {
         Vec x;
         std::memcpy(&x, p, sizeof x);
@@ -33,7 +36,7 @@ struct Portable {
     static Vec add(Vec x, Vec y) { return x + y; }
     static Vec mul(Vec x, Vec y) { return x * y; }
     static Vec step(Vec sum, Vec a, Vec b) { return sum + a * b; }
-    static Vec decode(const uint8_t* codes, int64_t) {
+    static Vec packed(const uint8_t* codes, int64_t) {
         return Vec{table.value[codes[0]], table.value[codes[1]], table.value[codes[2]], table.value[codes[3]]};
     }
 };

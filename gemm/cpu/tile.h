@@ -14,8 +14,6 @@
 #include "isa.h"
 #include "pack.h"
 
-#define GEMM_UNROLL _Pragma("GCC unroll 16")
-
 namespace gemm_cpu {
 namespace {
 
@@ -29,19 +27,20 @@ void micro_tile(const float* a, const float* b, const float* a_scale, float b_sc
     Vec dot[rows][2];
     GEMM_UNROLL for (int row = 0; row < rows; ++row) {
         dot[row][0] = dot[row][1] = Isa::broadcast(0.0f);
-        __builtin_prefetch(acc + row * 2 * lanes);
-        __builtin_prefetch(acc + row * 2 * lanes + 16);
     }
-    for (int step = 0; step < steps; ++step) {
-        const Vec b0 = Isa::load(b), b1 = Isa::load(b + lanes);
-        __builtin_prefetch(a + steps * rows);  // the next tile's A, one cache line a step
-        GEMM_UNROLL for (int row = 0; row < rows; ++row) {
-            const Vec a_row = Isa::broadcast(a[row]);
-            dot[row][0] = Isa::step(dot[row][0], a_row, b0);
-            dot[row][1] = Isa::step(dot[row][1], a_row, b1);
+    for (int step = 0; step < steps; step += 4) {
+        __builtin_prefetch(acc + step * 4 * Isa::k_step);  // a cache line: 128 k-steps walk over all of acc
+        GEMM_UNROLL for (int s = 0; s < 4; ++s) {
+            const Vec b0 = Isa::load(b), b1 = Isa::load(b + lanes);
+            __builtin_prefetch(a + 256);
+            GEMM_UNROLL for (int row = 0; row < rows; ++row) {
+                const Vec a_row = Isa::broadcast(a[row]);
+                dot[row][0] = Isa::step(dot[row][0], a_row, b0);
+                dot[row][1] = Isa::step(dot[row][1], a_row, b1);
+            }
+            a += rows;
+            b += 2 * lanes;
         }
-        a += rows;
-        b += 2 * lanes;
     }
     GEMM_UNROLL for (int row = 0; row < rows; ++row) {
         const Vec scale = Isa::broadcast(a_scale[row] * b_scale);
@@ -117,6 +116,16 @@ struct Gemm {
             float* acc_panel = acc;  // [rows][tile_n]
             for (int64_t n = task.n0; n < task.n1; n += tile_n, acc_panel += rows * tile_n) {
                 pack<Isa, tile_n>(b + n * p.b_stride_n, p.b_stride_n, p.b_stride_k, p.n - n, tile_n, b_panel);
+                // The next codes, while the micro-tiles keep the memory idle: B's next panel, and a share of A's next block.
+                if (n + tile_n < task.n1)
+                    prefetch_codes(b + (n + tile_n) * p.b_stride_n, p.b_stride_n, p.b_stride_k, tile_n);
+                else if (!last)
+                    prefetch_codes(b + k_block * p.b_stride_k + task.n0 * p.b_stride_n, p.b_stride_n, p.b_stride_k, tile_n);
+                if (!last) {
+                    const int64_t share = (rows * tile_n + task.n1 - task.n0 - 1) / (task.n1 - task.n0);
+                    const int64_t m = task.m0 + (n - task.n0) / tile_n * share;
+                    if (m < task.m1) prefetch_codes(a + k_block * p.a_stride_k + m * p.a_stride_m, p.a_stride_m, p.a_stride_k, share);
+                }
                 const float b_scale = p.b_scale[kb * scale_cols + n / k_block];
                 for (int64_t tile = 0; tile < tiles; ++tile) {
                     const int64_t row = tile_begin(tile), height = tile_begin(tile + 1) - row;

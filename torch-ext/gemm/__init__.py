@@ -1,20 +1,38 @@
-"""FP8 (e4m3fnuz) GEMM with block scales.
+"""FP8 (e4m3fnuz) GEMM with block scales, for MI300X and for the CPU.
 
     C[m, n] = Σ_kb a_scale[kb, m] · b_scale[kb, n // 128] · Σ_{k in block kb} a[m, k] · b[k, n]      128 of k a block
 
-quantize_activation() and quantize_weight() make the operands from float data.
+>>> a, a_scale = gemm.quantize_activation(x)                # x (M, K)
+>>> b, b_scale = gemm.quantize_weight(linear.weight)        # weight (N, K), as nn.Linear stores it
+>>> c = gemm.gemm(a, b, a_scale, b_scale)                   # (M, N) bfloat16, close to x @ weight.T
 """
 
 import torch
 
+from . import layers
+from ._checks import BLOCK, check_float_matrix, check_gemm
 from ._ops import add_op_namespace_prefix, ops
 
-__all__ = ["gemm", "quantize_activation", "quantize_weight"]
-
-BLOCK = 128
+__all__ = ["gemm", "layers", "quantize_activation", "quantize_weight"]
 
 
 def gemm(a, b, a_scale, b_scale, out=None):
+    """Return the block-scaled product of a and b, the formula above.
+
+    a        (M, K) float8_e4m3fnuz, K-contiguous or M-contiguous, rows of any pitch
+    b        (K, N) float8_e4m3fnuz, N-contiguous or K-contiguous, as weight.T is
+    a_scale  (K / 128, M) float32, contiguous, any sign
+    b_scale  (K / 128, ceil(N / 128)) float32, contiguous
+    out      (M, N) bfloat16, elements of a row adjacent; returned; a new tensor if None
+
+    Any M and N, 0 included; K a multiple of 128, 0 gives zeros. Sums are float32, in the order of k; the result is
+    rounded to nearest even. A NaN code makes its row (of a) or column (of b) NaN.
+
+    Raises TypeError for what is no tensor or has another dtype, ValueError for everything else that this docstring
+    does not allow: shapes, layouts, several devices, out in memory that an input uses, an input that requires grad
+    while gradients are recorded. out is then untouched.
+    """
+    check_gemm(a, b, a_scale, b_scale, out)
     if out is None:
         out = torch.empty(a.shape[0], b.shape[1], dtype=torch.bfloat16, device=a.device)
     ops.gemm(a, b, a_scale, b_scale, out)
@@ -22,19 +40,50 @@ def gemm(a, b, a_scale, b_scale, out=None):
 
 
 def quantize_activation(x):
-    codes, scale = _quantize(x, 1)
-    return codes, scale
+    """Return (a, a_scale), the left operand of gemm: one scale for 1×128 elements, amax / 240.
+
+    x        (M, K) float32, bfloat16, float16 or float64, K a multiple of 128
+    a        (M, K) float8_e4m3fnuz, K-contiguous
+    a_scale  (K / 128, M) float32
+
+    NaN and infinite elements become NaN codes; the scale comes from the finite ones. Zeros get scale 1.
+
+    Raises TypeError for another dtype, ValueError for another shape or x that requires grad while gradients are
+    recorded. Source of the recipe: arXiv 2412.19437 §3.3.
+    """
+    check_float_matrix(x, "x", "(M, K)")
+    return _quantize(x, 1)
 
 
 def quantize_weight(w):
+    """Return (b, b_scale), the right operand of gemm: one scale for 128×128 elements, amax / 240.
+
+    w        (N, K) float32, bfloat16, float16 or float64, as nn.Linear stores its weight; K a multiple of 128
+    b        (K, N) float8_e4m3fnuz, K-contiguous: the transposed view of the (N, K) codes
+    b_scale  (K / 128, ceil(N / 128)) float32; the last column may stand for fewer than 128 columns of b
+
+    Otherwise as quantize_activation().
+    """
+    check_float_matrix(w, "w", "(N, K)")
     codes, scale = _quantize(w, BLOCK)
     return codes.T, scale
 
 
 def _quantize(x, block_rows):
     rows, k = x.shape
-    x = x.float().contiguous()
     codes = torch.empty(rows, k, dtype=torch.float8_e4m3fnuz, device=x.device)
     scale = torch.empty(k // BLOCK, -(-rows // block_rows), dtype=torch.float32, device=x.device)
-    ops.quantize(x, block_rows, codes, scale)
+    ops.quantize(x.detach().float().contiguous(), block_rows, codes, scale)
     return codes, scale
+
+
+# Both ops write into tensors that exist already, so there is no shape to work out: torch.compile needs to know only
+# that this is all.
+@torch.library.register_fake(add_op_namespace_prefix("gemm"))
+def _(a, b, a_scale, b_scale, out):
+    return None
+
+
+@torch.library.register_fake(add_op_namespace_prefix("quantize"))
+def _(x, block_rows, codes, scale):
+    return None

@@ -1,0 +1,144 @@
+"""What the ops accept. Each message says which argument, what it was, what it must be, and the call that gets there.
+
+Only shapes, strides and dtypes are looked at, so the checks work on fake tensors and inside torch.compile too; the
+address of out is looked at in eager mode only, and by the op itself.
+"""
+
+import torch
+
+BLOCK = 128     # elements along k that share a scale; for b_scale also along n
+FP8 = torch.float8_e4m3fnuz
+FLOATS = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
+
+
+def check_gemm(a, b, a_scale, b_scale, out):
+    """Raise TypeError or ValueError if gemm() does not accept these."""
+    inputs = {"a": a, "b": b, "a_scale": a_scale, "b_scale": b_scale}
+    given = inputs if out is None else inputs | {"out": out}
+    for name, x in given.items():
+        _check_tensor(x, name)
+    _check_codes(a, "a", "quantize_activation(x)")
+    _check_codes(b, "b", "quantize_weight(w)")
+    _check_dtype(a_scale, "a_scale", torch.float32)
+    _check_dtype(b_scale, "b_scale", torch.float32)
+    for name, x in given.items():
+        if x.ndim != 2:
+            raise ValueError(f"{name} has {x.ndim} axes, needs 2, {_SHAPES[name]}: {name}.reshape(…) makes it a matrix")
+
+    (m, k), n = a.shape, b.shape[1]
+    if k % BLOCK:
+        raise ValueError(f"a is {_shape(a)}, so K = {k}, which must be a multiple of {BLOCK}: pad x and the weight with "
+                         f"zeros along K before they are quantised, torch.nn.functional.pad(x, (0, {-k % BLOCK}))")
+    if b.shape[0] != k:
+        remedy = "pass b.T" if n == k else "quantize_weight(w) makes it from a weight w of shape (N, K)"
+        raise ValueError(f"b is {_shape(b)}, needs (K, N) with K = {k}, the columns of a: {remedy}")
+    _check_layout(a, "a", "M")
+    _check_layout(b, "b", "N")
+    _check_scale(a_scale, "a_scale", (k // BLOCK, m), f"a row per {BLOCK} of K = {k}, a column per row of a",
+                 "quantize_activation(x)")
+    _check_scale(b_scale, "b_scale", (k // BLOCK, -(-n // BLOCK)),
+                 f"a row per {BLOCK} of K = {k}, a column per {BLOCK} of N = {n}, rounded up", "quantize_weight(w)")
+    for name, x in given.items():
+        if x.device != a.device:
+            raise ValueError(f"{name} is on {x.device}, needs {a.device}, where a is: {name}.to(a.device)")
+        _check_no_grad(x, name)
+    if out is not None:
+        _check_out(out, m, n, inputs)
+
+
+def check_float_matrix(x, name, shape):
+    """Raise TypeError or ValueError if quantize_…() does not accept x."""
+    _check_tensor(x, name)
+    if x.dtype not in FLOATS:
+        raise TypeError(f"{name} is {_dtype(x)}, needs one of {', '.join(str(f)[6:] for f in FLOATS)}: {name}.float()")
+    if x.ndim != 2:
+        raise ValueError(f"{name} has {x.ndim} axes, needs 2, {shape}: {name}.reshape(-1, K) makes it a matrix")
+    if x.shape[1] % BLOCK:
+        raise ValueError(f"{name} is {_shape(x)}, needs {shape} with K a multiple of {BLOCK}: "
+                         f"torch.nn.functional.pad({name}, (0, {-x.shape[1] % BLOCK})) adds zeros")
+    _check_no_grad(x, name)
+
+
+_SHAPES = {"a": "(M, K)", "b": "(K, N)", "a_scale": "(K / 128, M)", "b_scale": "(K / 128, ceil(N / 128))", "out": "(M, N)"}
+
+
+def _check_tensor(x, name):
+    if not isinstance(x, torch.Tensor):
+        raise TypeError(f"{name} is a {type(x).__name__}, needs a torch.Tensor: torch.as_tensor({name})")
+
+
+def _check_codes(x, name, make):
+    if x.dtype == torch.float8_e4m3fn:
+        raise TypeError(f"{name} is float8_e4m3fn, needs float8_e4m3fnuz, where the same byte means half as much: "
+                        f"({name}.float() / 2).to(torch.float8_e4m3fnuz) with 2 * {name}_scale is the same matrix")
+    if x.dtype != FP8:
+        raise TypeError(f"{name} is {_dtype(x)}, needs float8_e4m3fnuz: {make} makes {name} and {name}_scale")
+
+
+def _check_dtype(x, name, dtype):
+    if x.dtype != dtype:
+        raise TypeError(f"{name} is {_dtype(x)}, needs {str(dtype)[6:]}: {name}.to({dtype})")
+
+
+def _check_layout(x, name, other):
+    """One axis contiguous, and a step along the other one passes over all of it."""
+    rows, columns = x.shape
+    row_stride, column_stride = x.stride()
+    if not (_runs(column_stride, columns, row_stride, rows) or _runs(row_stride, rows, column_stride, columns)):
+        raise ValueError(f"{name} has strides {tuple(x.stride())} for shape {_shape(x)}, needs K or {other} contiguous, "
+                         f"one stride 1 and the other no smaller than the axis it steps over: {name}.contiguous()")
+
+
+def _runs(stride, size, other_stride, other_size):
+    """The axis is contiguous; strides of axes with one element or none do not count."""
+    return (size <= 1 or stride == 1) and (other_size <= 1 or other_stride >= size)
+
+
+def _check_scale(x, name, shape, meaning, make):
+    if tuple(x.shape) != shape:
+        remedy = f"{name}.T.contiguous()" if tuple(x.shape) == shape[::-1] else f"see {make}"
+        raise ValueError(f"{name} is {_shape(x)}, needs {shape}, {meaning}: {remedy}")
+    if not x.is_contiguous():
+        raise ValueError(f"{name} has strides {tuple(x.stride())} for shape {shape}, needs {(shape[1], 1)}: "
+                         f"{name}.contiguous()")
+
+
+def _check_no_grad(x, name):
+    if torch.is_grad_enabled() and x.requires_grad:
+        raise ValueError(f"{name} requires grad, needs a tensor without, as FP8 has no backward pass here: "
+                         f"{name}.detach(), or the call under torch.no_grad()")
+
+
+def _check_out(out, m, n, inputs):
+    make = f"torch.empty({m}, {n}, dtype=torch.bfloat16, device=a.device)"
+    if out.dtype != torch.bfloat16:
+        raise TypeError(f"out is {_dtype(out)}, needs bfloat16: {make}")
+    if tuple(out.shape) != (m, n):
+        raise ValueError(f"out is {_shape(out)}, needs {(m, n)}, the rows of a and the columns of b: {make}")
+    if not _runs(out.stride(1), n, out.stride(0), m):
+        raise ValueError(f"out has strides {tuple(out.stride())} for shape {(m, n)}, needs ({n} or more, 1): {make}")
+    if torch.compiler.is_compiling():
+        return
+    first, last = _addresses(out)
+    for name, x in inputs.items():
+        x_first, x_last = _addresses(x)
+        if first < x_last and x_first < last:
+            raise ValueError(f"out shares memory with {name}, needs its own: {make}")
+
+
+def _addresses(x):
+    """First byte and the one behind the last; (0, 0) for an empty or a fake tensor, which has no memory."""
+    base = x.untyped_storage().data_ptr()
+    if base == 0 or x.numel() == 0:
+        return 0, 0
+    last = sum((size - 1) * stride for size, stride in zip(x.shape, x.stride(), strict=True))
+    first = base + x.storage_offset() * x.element_size()
+    return first, first + (last + 1) * x.element_size()
+
+
+def _shape(x):
+    return tuple(x.shape)
+
+
+def _dtype(x):
+    return str(x.dtype)[6:]     # without "torch."
