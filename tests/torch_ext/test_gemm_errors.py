@@ -1,0 +1,180 @@
+"""What bad input gets: an exception whose sentence names the argument, what it was, what it must be and the way there,
+and an `out` that nothing was written to."""
+
+import re
+
+import numpy as np
+import pytest
+import torch
+from gemm_problems import FP8, Guarded, problem
+
+M, N, K = 10, 140, 256
+
+
+# name -> (change of the good arguments, exception, what the sentence has to say)
+CASES = {
+    "a is numpy": (lambda p: p | {"a": np.zeros((M, K))}, TypeError, "a is a ndarray, needs a torch.Tensor: torch.as_tensor(a)"),
+    "a is float32": (lambda p: p | {"a": p["a"].float()}, TypeError,
+                     "a is float32, needs float8_e4m3fnuz: quantize_activation(x) makes a and a_scale"),
+    "a is e4m3fn": (lambda p: p | {"a": p["a"].float().to(torch.float8_e4m3fn)}, TypeError,
+                    "a is float8_e4m3fn, needs float8_e4m3fnuz, where the same byte means half as much: "
+                    "(a.float() / 2).to(torch.float8_e4m3fnuz) with 2 * a_scale is the same matrix"),
+    "b is uint8": (lambda p: p | {"b": p["b"].view(torch.uint8)}, TypeError,
+                   "b is uint8, needs float8_e4m3fnuz: quantize_weight(w) makes b and b_scale"),
+    "a_scale is float64": (lambda p: p | {"a_scale": p["a_scale"].double()}, TypeError,
+                           "a_scale is float64, needs float32: a_scale.to(torch.float32)"),
+    "b_scale is bfloat16": (lambda p: p | {"b_scale": p["b_scale"].bfloat16()}, TypeError,
+                            "b_scale is bfloat16, needs float32"),
+    "a has three axes": (lambda p: p | {"a": p["a"][None]}, ValueError, "a has 3 axes, needs 2, (M, K): a.reshape(…)"),
+    "b has one axis": (lambda p: p | {"b": p["b"][:, 0]}, ValueError, "b has 1 axes, needs 2, (K, N)"),
+    "a_scale has one axis": (lambda p: p | {"a_scale": p["a_scale"][0]}, ValueError, "a_scale has 1 axes, needs 2"),
+    "K is no multiple": (lambda p: p | {"a": p["a"][:, :200], "b": p["b"][:200]}, ValueError,
+                         "a is (10, 200), so K = 200, which must be a multiple of 128"),
+    "b is the weight": (lambda p: p | {"b": p["b"].T}, ValueError,
+                        "b is (140, 256), needs (K, N) with K = 256, the columns of a: pass b.T"),
+    "b has another K": (lambda p: p | {"b": p["b"][:128]}, ValueError, "b is (128, 140), needs (K, N) with K = 256"),
+    "a is strided on both axes": (lambda p: p | {"a": torch.zeros(2 * M, 2 * K).to(FP8)[::2, ::2]}, ValueError,
+                                  "a has strides (1024, 2) for shape (10, 256), needs K or M contiguous"),
+    "rows of a overlap": (lambda p: p | {"a": torch.zeros(5000).to(FP8).as_strided((M, K), (64, 1))}, ValueError,
+                          "a has strides (64, 1) for shape (10, 256)"),
+    "b is expanded": (lambda p: p | {"b": p["b"][:1].expand(K, N)}, ValueError, "b has strides"),
+    "a_scale is transposed": (lambda p: p | {"a_scale": p["a_scale"].T.contiguous()}, ValueError,
+                              "a_scale is (10, 2), needs (2, 10), a row per 128 of K = 256, a column per row of a: "
+                              "a_scale.T.contiguous()"),
+    "b_scale lacks the partial column": (lambda p: p | {"b_scale": p["b_scale"][:, :1].contiguous()}, ValueError,
+                                         "b_scale is (2, 1), needs (2, 2), a row per 128 of K = 256, a column per 128 of "
+                                         "N = 140, rounded up: see quantize_weight(w)"),
+    "a_scale is not contiguous": (lambda p: p | {"a_scale": p["a_scale"].T.contiguous().T}, ValueError,
+                                  "a_scale has strides (1, 2) for shape (2, 10), needs (10, 1): a_scale.contiguous()"),
+    "b_scale is not contiguous": (lambda p: p | {"b_scale": torch.ones(2, 4)[:, ::2]}, ValueError,
+                                  "b_scale has strides (4, 2) for shape (2, 2), needs (2, 1)"),
+    "b is on another device": (lambda p: p | {"b": p["b"].to("meta")}, ValueError,
+                               "b is on meta, needs cpu, where a is: b.to(a.device)"),
+    "b_scale is on another device": (lambda p: p | {"b_scale": p["b_scale"].to("meta")}, ValueError, "b_scale is on meta"),
+    "a_scale requires grad": (lambda p: p | {"a_scale": p["a_scale"].clone().requires_grad_()}, ValueError,
+                              "a_scale requires grad, needs a tensor without, as FP8 has no backward pass here: "
+                              "a_scale.detach(), or the call under torch.no_grad()"),
+}
+OUT_CASES = {
+    "out is float32": (lambda p: torch.full((M, N), 42.0), TypeError,
+                       "out is float32, needs bfloat16: torch.empty(10, 140, dtype=torch.bfloat16, device=a.device)"),
+    "out is larger": (lambda p: torch.full((M + 1, N), 42.0).bfloat16(), ValueError, "out is (11, 140), needs (10, 140)"),
+    "out is transposed": (lambda p: torch.full((N, M), 42.0).bfloat16().T, ValueError,
+                          "out has strides (1, 10) for shape (10, 140), needs (140 or more, 1)"),
+    "out is expanded": (lambda p: torch.full((1, N), 42.0).bfloat16().expand(M, N), ValueError, "out has strides (0, 1)"),
+    "out requires grad": (lambda p: torch.full((M, N), 42.0).bfloat16().requires_grad_(), ValueError, "out requires grad"),
+    "out is on another device": (lambda p: torch.empty(M, N, dtype=torch.bfloat16, device="meta"), ValueError,
+                                 "out is on meta"),
+}
+
+
+@pytest.fixture
+def arguments():
+    return dict(zip(("a", "b", "a_scale", "b_scale"), problem(M, N, K), strict=True))
+
+
+@pytest.mark.kernels_ci
+@pytest.mark.parametrize("case", CASES)
+def test_a_bad_input_is_named_with_the_way_out(gemm, arguments, case):
+    change, exception, sentence = CASES[case]
+    out = Guarded(M, N)
+    with pytest.raises(exception, match=re.escape(sentence)) as caught:
+        gemm.gemm(**change(arguments), out=out.view)
+    assert "\n" not in str(caught.value)
+    assert out.is_untouched()
+
+
+@pytest.mark.parametrize("case", OUT_CASES)
+def test_a_bad_out_is_named_and_not_written(gemm, arguments, case):
+    make, exception, sentence = OUT_CASES[case]
+    out = make(arguments)
+    with pytest.raises(exception, match=re.escape(sentence)):
+        gemm.gemm(**arguments, out=out)
+    assert out.is_meta or bool((out == 42.0).all())
+
+
+def sharing_out(name, arguments):
+    """Arguments of which out and one input use the same bytes."""
+    memory = torch.zeros(1 << 16, dtype=torch.uint8)
+    x = arguments[name]
+    shared = memory[: x.numel() * x.element_size()].view(x.dtype).view(x.shape if name != "b" else x.T.shape)
+    shared = shared.T if name == "b" else shared
+    out = memory[: M * N * 2].view(torch.bfloat16).view(M, N)
+    return arguments | {name: shared}, out
+
+
+@pytest.mark.parametrize("name", ["a", "b", "a_scale", "b_scale"])
+def test_out_in_the_memory_of_an_input_is_refused(gemm, arguments, name):
+    arguments, out = sharing_out(name, arguments)
+    with pytest.raises(ValueError, match=rf"out shares memory with {name}, needs its own: torch.empty\(10, 140"):
+        gemm.gemm(**arguments, out=out)
+    assert not out.any()
+
+
+def test_out_beside_an_input_in_one_buffer_is_fine(gemm, arguments):
+    memory = torch.zeros(M * K + M * N * 2, dtype=torch.uint8)
+    a = memory[: M * K].view(FP8).view(M, K)
+    a.copy_(arguments["a"])
+    out = memory[M * K :].view(torch.bfloat16).view(M, N)
+    gemm.gemm(**arguments | {"a": a}, out=out)
+    assert torch.equal(out, gemm.gemm(**arguments))
+
+
+def test_requires_grad_is_fine_where_no_gradient_is_recorded(gemm, arguments):
+    expected = gemm.gemm(**arguments)
+    arguments["a_scale"].requires_grad_()
+    with torch.no_grad():
+        assert torch.equal(gemm.gemm(**arguments), expected)
+
+
+def test_the_conversion_from_e4m3fn_that_the_message_names_is_exact(gemm):
+    codes = torch.arange(256, dtype=torch.uint8).view(1, 256).view(torch.float8_e4m3fn)
+    converted = (codes.float() / 2).to(FP8)
+    torch.testing.assert_close(2 * converted.float(), codes.float(), rtol=0, atol=0, equal_nan=True)
+
+
+# --- direct callers of the op, and of compiled graphs ---
+
+
+@pytest.mark.parametrize("case", sorted(CASES.keys() - {"a is numpy", "a_scale requires grad", "b is on another device",
+                                                        "b_scale is on another device"}))
+def test_the_op_itself_refuses_too(gemm, arguments, case):
+    change, _, _ = CASES[case]
+    out = Guarded(M, N)
+    with pytest.raises(RuntimeError):
+        gemm.ops.gemm(*change(arguments).values(), out.view)
+    assert out.is_untouched()
+
+
+@pytest.mark.parametrize("case", ["out is float32", "out is larger", "out is transposed", "out is expanded"])
+def test_the_op_itself_refuses_a_bad_out(gemm, arguments, case):
+    out = OUT_CASES[case][0](arguments)
+    with pytest.raises(RuntimeError, match="out"):
+        gemm.ops.gemm(*arguments.values(), out)
+    assert bool((out == 42.0).all())
+
+
+@pytest.mark.parametrize("name", ["a", "b", "a_scale", "b_scale"])
+def test_the_op_itself_refuses_an_out_in_the_memory_of_an_input(gemm, arguments, name):
+    arguments, out = sharing_out(name, arguments)
+    with pytest.raises(RuntimeError, match=f"out shares memory with {name}"):
+        gemm.ops.gemm(*arguments.values(), out)
+    assert not out.any()
+
+
+# --- quantisation ---
+
+
+@pytest.mark.parametrize("function", ["quantize_activation", "quantize_weight"])
+@pytest.mark.parametrize(("x", "exception", "sentence"), [
+    ([[0.0] * 128], TypeError, "is a list, needs a torch.Tensor"),
+    (torch.zeros(3, 128, dtype=torch.int32), TypeError, "is int32, needs one of float32, bfloat16, float16, float64"),
+    (torch.zeros(3, 128).to(FP8), TypeError, "is float8_e4m3fnuz, needs one of"),
+    (torch.zeros(2, 3, 128), ValueError, "has 3 axes, needs 2"),
+    (torch.zeros(3, 130), ValueError, "is (3, 130), needs"),
+    (torch.zeros(3, 128, requires_grad=True), ValueError, "requires grad"),
+])
+def test_quantisation_names_what_is_wrong(gemm, function, x, exception, sentence):
+    name = "x" if function == "quantize_activation" else "w"
+    with pytest.raises(exception, match=re.escape(f"{name} {sentence}")):
+        getattr(gemm, function)(x)

@@ -1,0 +1,134 @@
+"""The op inside torch: opcheck, torch.compile, fake tensors, layers."""
+
+import pytest
+import torch
+from gemm_problems import LAYOUTS, bits, problem
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+CHECKS = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
+
+
+@pytest.fixture(autouse=True)
+def fresh_compiler():
+    torch.compiler.reset()
+
+
+@pytest.fixture
+def torch_compares_fp8(monkeypatch):
+    """opcheck compares arguments before and after with torch.allclose, which torch 2.13 lacks for e4m3fnuz."""
+    allclose = torch.allclose
+
+    def by_bits(x, y, **tolerance):
+        return torch.equal(bits(x), bits(y)) if x.element_size() == 1 else allclose(x, y, **tolerance)
+
+    monkeypatch.setattr(torch, "allclose", by_bits)
+
+
+def op(gemm, name):
+    return getattr(gemm.ops, name).default
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_opcheck_gemm(gemm, torch_compares_fp8, layout):
+    out = torch.zeros(20, 130, dtype=torch.bfloat16)
+    torch.library.opcheck(op(gemm, "gemm"), (*problem(20, 130, 256, layout), out), test_utils=CHECKS)
+
+
+@pytest.mark.parametrize("block_rows", [1, 128])
+def test_opcheck_quantize(gemm, torch_compares_fp8, block_rows):
+    codes = torch.zeros(130, 256).to(torch.float8_e4m3fnuz)
+    scale = torch.zeros(2, -(-130 // block_rows))
+    torch.library.opcheck(op(gemm, "quantize"), (torch.randn(130, 256), block_rows, codes, scale), test_utils=CHECKS)
+
+
+def linear(gemm, x, w):
+    a, a_scale = gemm.quantize_activation(x)
+    b, b_scale = gemm.quantize_weight(w)
+    return gemm.gemm(a, b, a_scale, b_scale) * 2
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_compiles_into_one_graph(gemm, backend, dynamic):
+    compiled = torch.compile(linear, fullgraph=True, backend=backend, dynamic=dynamic)
+    for m in (30, 17):
+        x, w = torch.randn(m, 256), torch.randn(140, 256)
+        assert torch.equal(compiled(gemm, x, w), linear(gemm, x, w))
+
+
+def test_compiles_with_inductor(gemm):
+    compiled = torch.compile(linear, fullgraph=True)
+    x, w = torch.randn(30, 256), torch.randn(140, 256)
+    torch.testing.assert_close(compiled(gemm, x, w), linear(gemm, x, w), rtol=0, atol=0)
+
+
+def test_compiles_with_out(gemm):
+    def into(a, b, a_scale, b_scale, out):
+        return gemm.gemm(a, b, a_scale, b_scale, out=out)
+
+    operands = problem(30, 140, 256)
+    out = torch.zeros(30, 140, dtype=torch.bfloat16)
+    torch.compile(into, fullgraph=True, backend="aot_eager")(*operands, out)
+    assert torch.equal(bits(out), bits(gemm.gemm(*operands)))
+
+
+def test_a_compiled_call_says_the_same_sentence(gemm):
+    a, b, a_scale, b_scale = problem(30, 140, 256)
+    with pytest.raises(ValueError, match="a_scale is \\(30, 2\\), needs \\(2, 30\\)"):
+        torch.compile(gemm.gemm, backend="eager")(a, b, a_scale.T.contiguous(), b_scale)
+    with pytest.raises(Exception, match="a_scale is \\(30, 2\\), needs \\(2, 30\\)"):
+        torch.compile(gemm.gemm, backend="eager", fullgraph=True)(a, b, a_scale.T.contiguous(), b_scale)
+
+
+def test_fake_tensors_get_the_shape_and_the_checks(gemm):
+    with FakeTensorMode() as mode:
+        a, b, a_scale, b_scale = (mode.from_tensor(x) for x in problem(30, 140, 256))
+        out = gemm.gemm(a, b, a_scale, b_scale, out=torch.empty(30, 140, dtype=torch.bfloat16))
+        assert out.shape == (30, 140) and out.dtype == torch.bfloat16
+        with pytest.raises(ValueError, match=r"b is \(140, 256\)"):
+            gemm.gemm(a, b.T, a_scale, b_scale)
+
+
+# --- layers ---
+
+
+class Fp8Linear(nn.Module):
+    """What kernelize() works on: has its own state and forward; BlockScaledLinear replaces the forward."""
+
+    def __init__(self, gemm, linear):
+        super().__init__()
+        codes, scale = gemm.quantize_weight(linear.weight.detach())
+        self.register_buffer("weight", codes.T)
+        self.register_buffer("weight_scale", scale)
+        self.bias = linear.bias
+
+    def forward(self, x):
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_block_scaled_linear_is_linear(gemm, bias, dtype):
+    plain = nn.Linear(256, 140, bias=bias)
+    module = Fp8Linear(gemm, plain)
+    x = torch.randn(2, 5, 256)
+    with torch.no_grad():
+        y = gemm.layers.BlockScaledLinear.forward(module, x.to(dtype))
+        expected = plain(x)
+    assert y.dtype == (dtype if not bias else torch.promote_types(dtype, torch.float32)) and y.shape == expected.shape
+    assert (y - expected).norm() / expected.norm() < 0.06
+
+
+def test_kernelize_puts_the_layer_in(gemm):
+    from kernels import LocalLayerRepository, Mode, kernelize, use_kernel_forward_from_hub, use_kernel_mapping
+
+    from fp8lab import localbuild
+
+    layer = use_kernel_forward_from_hub("BlockScaledLinear")(Fp8Linear)
+    model = nn.Sequential(layer(gemm, nn.Linear(256, 140)))
+    repository = LocalLayerRepository(localbuild.ROOT / "build", layer_name="BlockScaledLinear")
+    with use_kernel_mapping({"BlockScaledLinear": {"cpu": repository}}):
+        model = kernelize(model, mode=Mode.INFERENCE, device="cpu")
+    with torch.no_grad():
+        assert model(torch.randn(3, 256)).shape == (3, 140)
