@@ -13,6 +13,7 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
+from traitlets.config import Config
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = ROOT / "notebooks"
@@ -42,8 +43,9 @@ def execute(path, on_cell=None):
     stderr or asked for a magic that does not exist.
     """
     notebook = nbformat.read(path, as_version=4)
+    # Encrypted, as the notebook's kernel otherwise warns that others could listen.
     client = NotebookClient(notebook, timeout=SECONDS_PER_CELL, resources={"metadata": {"path": str(NOTEBOOKS)}},
-                            on_cell_start=on_cell)
+                            on_cell_start=on_cell, config=Config(KernelManager={"transport_encryption": "auto"}))
     try:
         client.execute()
     except CellExecutionError as error:
