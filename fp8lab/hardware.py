@@ -99,12 +99,14 @@ class Cost:
 def gemm_cost(m, n, k):
     """Return the Cost of C (m, n) = A (m, k) · B (k, n): FP8 operands, their float32 block scales, bfloat16 result.
 
+    Any sizes, also a k that the op does not take: its last block then has fewer elements and a scale all the same.
+
     >>> gemm_cost(1024, 1536, 7168)
     Cost(flops=22548578304, bytes=21727872)
     """
-    if min(m, n, k) < 0 or k % K_BLOCK:
-        raise ValueError(f"m, n, k are {m}, {n}, {k}, needs sizes of 0 or more and k a multiple of {K_BLOCK}")
-    scales = k // K_BLOCK * (m + -(-n // K_BLOCK))
+    if min(m, n, k) < 0:
+        raise ValueError(f"m, n, k are {m}, {n}, {k}, needs sizes of 0 or more")
+    scales = -(-k // K_BLOCK) * (m + -(-n // K_BLOCK))
     return Cost(flops=2 * m * n * k, bytes=m * k + k * n + 4 * scales + 2 * m * n)
 
 
