@@ -72,24 +72,29 @@ def source(root):
                if not (root / name).is_file()]
     for name in missing:
         yield Finding(f"{name} does not exist in {root}", "see docs/architecture.md for what each file is")
-    if "build.toml" not in missing:
+    unreadable = _parser_error(root) if "build.toml" not in missing else None
+    if unreadable:
+        yield Finding(f"kernel-builder cannot read build.toml: {unreadable}", "correct that")
+    elif "build.toml" not in missing:
         yield from _build_toml(root)
+        if "CARD.md" not in missing:
+            yield from _card(root)
     if not {"flake.nix", "flake.lock"} & set(missing):
         yield from _flake(root)
-    if not {"build.toml", "CARD.md"} & set(missing):
-        yield from _card(root)
     yield from _ops_literals(root)
     yield from _git(root)
 
 
-def _build_toml(root):
+def _parser_error(root):
     from kernels._rust import Build
 
     try:
         Build.open(root)
     except ValueError as error:
-        yield Finding(f"kernel-builder cannot read build.toml: {error}", "correct that line")
-        return
+        return str(error)
+
+
+def _build_toml(root):
     yield from buildtoml.check(root)
     hub = _config(root)["general"].get("hub", {})
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", hub.get("repo-id", "")):
@@ -203,14 +208,15 @@ def built(root):
     from kernels._rust import Digest, DigestAlgorithm, DigestValidationError, Metadata
 
     root = Path(root)
-    ids = {}
+    if not (root / "build.toml").is_file() or _parser_error(root):
+        return  # source() says so
+    general, ids = _config(root)["general"], {}
     for variant in variants(root):
         try:
             metadata = Metadata.read_from_file(variant / "metadata.json")
         except (OSError, ValueError) as error:
             yield Finding(f"build/{variant.name} has no readable metadata: {error}", "build it again")
             continue
-        general = _config(root)["general"]
         if (str(metadata.name), metadata.version) != (general["name"], general["version"]):
             yield Finding(f"build/{variant.name} is {metadata.name} version {metadata.version}, build.toml says "
                           f"{general['name']} version {general['version']}", "build it again")

@@ -54,6 +54,7 @@ def configure(parser):
 
 
 def run(args):
+    import httpx2
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError
 
@@ -66,8 +67,11 @@ def run(args):
             return 0
         print(f"\npublished: {upload(todo, api, args.private)}")
         print(f'load it:   get_kernel("{todo.repo_id}", version={todo.branch.removeprefix("v")})')
-    except (PublishError, HfHubHTTPError, OSError) as error:
+    except (PublishError, HfHubHTTPError) as error:
         print(f"fp8lab publish: {error}", file=sys.stderr)
+        return 1
+    except httpx2.TransportError as error:
+        print(f"fp8lab publish: no answer from {args.endpoint}: {error}", file=sys.stderr)
         return 1
     return 0
 
