@@ -2,6 +2,7 @@
 
 from .formats import byte, number_line, rounding, spacing, two_formats, weight_histogram
 from .layout import block_grid, gemm_layout, memory_order
+from .outliers import columns, outlier_cost
 from .picture import Picture
 from .roofline import roofline
 from .scaling import error_map, recipes, scale_point, similarity
@@ -10,10 +11,12 @@ __all__ = [
     "Picture",
     "block_grid",
     "byte",
+    "columns",
     "error_map",
     "gemm_layout",
     "memory_order",
     "number_line",
+    "outlier_cost",
     "recipes",
     "roofline",
     "rounding",
