@@ -221,7 +221,7 @@ def _array_difference(got, want, rtol):
     if got_array.shape != want_array.shape:
         return f"you gave {_kind(got_array)}, needs {_kind(want_array)}"
     with np.errstate(invalid="ignore"):
-        near = np.abs(got_array - want_array) <= rtol * np.abs(want_array)
+        near = np.isfinite(want_array) & (np.abs(got_array - want_array) <= rtol * np.abs(want_array))
     same = near | (got_array == want_array) | (np.isnan(got_array) & np.isnan(want_array))
     if same.all():
         return None

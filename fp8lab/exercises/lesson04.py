@@ -41,16 +41,17 @@ REFERENCE = Exercise(
     question="Write gemm_reference(a, b, a_scale, b_scale) for decoded a (M, K) and b (K, N): the sum over blocks kb "
              "of a_scale[kb, m] · b_scale[kb, n // 128] · (a's block · b's block).",
     minutes=10,
-    read="The formula, and a reference for it",
-    cases=lambda: [(f"M, N, K = {m}, {n}, {k}", _problem(m, n, k, seed=6)) for m, n, k in ((5, 200, 384), (3, 384, 512))],
+    read="The reference",
+    cases=lambda: [(f"M, N, K = {', '.join(map(str, sizes))}", _problem(*sizes, seed=6))
+                   for sizes in ((5, 200, 384), (3, 384, 512))],
     reference=_gemm,
     wrong=(
         Wrong("transposed scales",
               "a_scale is read as (M, K/128) though it is (K/128, M): the same numbers in another order.",
-              lambda a, b, s, t: _gemm(a, b, s.reshape(s.shape[::-1]).T, t), "Scales beside the operands"),
+              lambda a, b, s, t: _gemm(a, b, s.reshape(s.shape[::-1]).T, t), "The contract"),
         Wrong("b_scale transposed",
               "b_scale is read as (N/128, K/128) though it is (K/128, N/128).",
-              lambda a, b, s, t: _gemm(a, b, s, t.reshape(t.shape[::-1]).T), "Scales beside the operands"),
+              lambda a, b, s, t: _gemm(a, b, s, t.reshape(t.shape[::-1]).T), "The contract"),
         Wrong("a_scale forgotten",
               "It equals the result with every a_scale at 1.",
               lambda a, b, s, t: _gemm(a, b, np.ones_like(s), t)),
@@ -109,7 +110,7 @@ OFFSET = Exercise(
     question="b is weight.T: the weight is (N, K), contiguous, one byte an element. Write offset_of_b(k, n, K, N): "
              "how many bytes after the first element does b[k, n] lie?",
     minutes=5,
-    read="K-contiguous: where an element lies",
+    read="Layouts: where an element lies",
     cases=_places,
     reference=lambda k, n, size_k, size_n: n * size_k + k,
     wrong=(
@@ -157,7 +158,7 @@ BOUND = Exercise(
              'result moved once; and "memory" or "compute", what bounds it on MI300X. A multiply-add is two '
              "operations; hardware.MI300X.ridge is where the two meet.",
     minutes=8,
-    read="The roofline of MI300X",
+    read="How fast can it be",
     parts=("intensity", "bound"),
     cases=lambda: [(f"{m}, {n}, {k}", (m, n, k)) for m, n, k in SHAPES],
     reference=_reference_place,

@@ -62,9 +62,9 @@ def _memory_order(fig, shape, strides, name):
         each.tick_params(length=0)
         each.spines[:].set_visible(False)
     gaps = int(offsets.max()) + 1 - offsets.size
-    padding = f" and {gaps} elements of padding between the lines" if gaps > 0 else ""
-    return (f"{name} is {order}: a step in {second} moves {strides[1]} elements in memory, a step in {first} moves "
-            f"{strides[0]}{padding}.")
+    padding = f"; {gaps} elements of padding lie between the lines" if gaps > 0 else ""
+    return (f"{name} is {order}: a step in {second} moves {strides[1]} in memory, a step in {first} moves {strides[0]}"
+            f"{padding}.")
 
 
 def _shade(step, steps):

@@ -7,7 +7,7 @@ from .. import hardware
 from . import palette
 from .picture import picture
 
-INTENSITY = (1, 20_000)      # operations a byte; the same axes for every shape and device, so that pictures compare
+INTENSITY = (0.5, 20_000)      # operations a byte; the same axes for every shape and device, so that pictures compare
 TFLOPS = (2, 8_000)
 
 

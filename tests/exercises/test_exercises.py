@@ -1,4 +1,4 @@
-"""Every exercise: its solution passes, its stub does not, and every known mistake gets its own diagnosis and no other."""
+"""Every exercise: its solution passes, its stub does not, and every known mistake gets its own diagnosis only."""
 
 import json
 from pathlib import Path
@@ -74,8 +74,8 @@ def leaves(*_):
 
 
 BAD_ANSWERS = {
-    "None": None, "text": "hello", "empty": [], "wrong shape": np.zeros((3, 3, 3)), "object": object(), "NaN": float("nan"),
-    "ragged": [[1], [2, 3]], "tensor": torch.zeros(2), "raises": boom, "exits": leaves, "returns None": lambda *_: None,
+    "None": None, "text": "hello", "empty": [], "wrong shape": np.zeros((3, 3, 3)), "object": object(),
+    "NaN": float("nan"), "ragged": [[1], [2, 3]], "tensor": torch.zeros(2), "raises": boom, "exits": leaves, "returns None": lambda *_: None,
     "takes nothing": lambda: 0, "returns text": lambda *_: "hello", "returns itself": lambda *_: boom,
     "returns a wrong shape": lambda *_: np.zeros((7, 7)), "returns half": lambda *_: (1,), "complex": 1j, "type": int,
     "returns a float8 tensor": lambda *_: torch.zeros(4, dtype=torch.float8_e4m3fnuz), "dict": {1: 2},
@@ -118,7 +118,7 @@ def test_wrong_entry_is_named_and_the_right_one_not_told(exercise):
     for key, right in exercise.reference.items():
         other = "something else" if isinstance(right, str) else 0x33
         text = check(exercise.id, {**exercise.reference, key: other}).text
-        assert f"the entry {key!r} is not {other!r}" in text and repr(right) not in text
+        assert f"the entry {key!r} is not {other!r}" in text and "needs" not in text
 
 
 def test_partly_right_function_says_how_much_and_what_first():
@@ -151,7 +151,7 @@ def test_solution_prints_as_code():
 
 @pytest.mark.parametrize(("got", "want", "is_same"), [
     (float("nan"), float("nan"), True), (float("inf"), float("inf"), True), (float("inf"), float("-inf"), False),
-    (0.0, -0.0, True), (1.0, 1.0 + 1e-7, True), (1.0, 1.01, False), (np.float32(2), 2, True), ([1, 2], [1, 2, 3], False),
+    (0.0, -0.0, True), (1.0, 1.0 + 1e-7, True), (1.0, 1.01, False), (np.float32(2), 2, True), ([1], [1, 2], False),
     ("Memory ", "memory", True), (1, "memory", False), ((1.0, "a"), (1.0, "a"), True), (1.0, (1.0, "a"), False),
 ])
 def test_difference(got, want, is_same):
