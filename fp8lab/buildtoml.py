@@ -40,7 +40,7 @@ def _missing_files(root, sections):
     for name, section in sections.items():
         for source in section.get("src", []):
             if not (root / source).is_file():
-                yield Finding(f"[{name}] lists {source}, which does not exist", "correct the path or take it out of src")
+                yield Finding(f"[{name}] lists {source}, which does not exist", "correct the path or drop it from src")
 
 
 def _unknown_archs(sections):

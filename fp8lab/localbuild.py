@@ -125,7 +125,7 @@ def _build(backend, root):
 
 def _build_locked(config, backend, root, work):
     name = config["general"]["name"].replace("-", "_")
-    ops_name = f"_{name}_{backend}_{_unique_id(root, work)}"
+    ops_name = f"_{name}_{backend}_{_unique_id(config, root, work)}"
     library = work / f"{ops_name}.abi3.so"
     _write_if_changed(work / "registration.h", REGISTRATION_H)
     _write_if_changed(work / "build.ninja", _ninja_file(config, backend, root, work, ops_name, library))
@@ -150,14 +150,19 @@ def _build_locked(config, backend, root, work):
     return variant, True
 
 
+def _sections(config, backend=None):
+    """[torch] and the [kernel.*] sections, of all backends or of one."""
+    return [config["torch"], *(s for s in config["kernel"].values() if backend in (None, s["backend"]))]
+
+
 # --- names ---
 
 
-def _unique_id(root, work):
+def _unique_id(config, root, work):
     """kernel-builder's: first 7 digits of the git tree's id, "_dirty" if sources differ; random without git."""
     tree = _git(root, "rev-parse", "--short=7", "HEAD^{tree}")
     if tree:
-        return tree[:7] + ("_dirty" if _is_dirty(root) else "")
+        return tree[:7] + ("_dirty" if _is_dirty(config, root) else "")
     kept = work / "unique-id"                                       # a new one each time would rebuild each time
     if not kept.exists():
         alphabet = "abcdefghijklmnopqrstuvwxyz234567"
@@ -165,10 +170,11 @@ def _unique_id(root, work):
     return kept.read_text()
 
 
-def _is_dirty(root):
+def _is_dirty(config, root):
     """Whether tracked sources of the kernel differ from HEAD. kernel-builder looks at the whole tree; here a learner's
     saved notebook would then compile everything again and make each load warn."""
-    return bool(_git(root, "status", "--porcelain", "--untracked-files=no", "--", "build.toml", "gemm", "torch-ext"))
+    sources = [source for section in _sections(config) for source in section["src"]]
+    return bool(_git(root, "status", "--porcelain", "--untracked-files=no", "--", "build.toml", "torch-ext", *sources))
 
 
 def _git(root, *arguments):
@@ -205,7 +211,7 @@ def _ninja_file(config, backend, root, work, ops_name, library):
         "# Made by fp8lab/localbuild.py.",
         f"cxx = {shlex.join(_compiler())}",
         f"common = {shlex.join(common)}",
-        f"libraries = {shlex.quote('-L' + str(torch / 'lib'))} -ltorch -ltorch_cpu",
+        f"libraries = {shlex.quote('-L' + str(torch / 'lib'))} -Wl,--as-needed -ltorch -ltorch_cpu",
         "rule compile",
         "  command = $cxx -MMD -MF $out.d $common $flags -c $in -o $out",
         "  depfile = $out.d",
@@ -214,8 +220,7 @@ def _ninja_file(config, backend, root, work, ops_name, library):
         "  command = $cxx -shared $in -o $out $libraries",
     ]
     objects = []
-    sections = [config["torch"], *(s for s in config["kernel"].values() if s["backend"] == backend)]
-    for section in sections:
+    for section in _sections(config, backend):
         flags = section.get("cxx-flags", []) + [f"-I{root / path}" for path in section.get("include", [])]
         if section is config["torch"]:
             flags = [*flags, "-O2", f"-DTORCH_EXTENSION_NAME={ops_name}"]
@@ -268,7 +273,7 @@ def _metadata(config, backend, root, ops_name):
     metadata |= {key: general[key] for key in ("upstream", "source") if key in general}
     commit = _git(root, "rev-parse", "HEAD")
     if commit:
-        metadata["provenance"]["kernel"] = {"commit": commit, "dirty": _is_dirty(root)}
+        metadata["provenance"]["kernel"] = {"commit": commit, "dirty": _is_dirty(config, root)}
     return metadata
 
 
@@ -285,7 +290,7 @@ def _is_current(variant, files, metadata):
 
 def _assemble(variant, files, metadata):
     """Write the directory beside its place, then put it there in one step: a reader sees the old or the new one."""
-    from kernels._rust import Digest, DigestAlgorithm   # takes a second, so only where something changed
+    from kernels._rust import Digest, DigestAlgorithm  # takes a second, so only where something changed
 
     fresh = variant.with_name(f".{variant.name}.{os.getpid()}")
     shutil.rmtree(fresh, ignore_errors=True)

@@ -28,8 +28,8 @@ def check_gemm(a, b, a_scale, b_scale, out):
 
     (m, k), n = a.shape, b.shape[1]
     if k % BLOCK:
-        raise ValueError(f"a is {_shape(a)}, so K = {k}, which must be a multiple of {BLOCK}: pad x and the weight with "
-                         f"zeros along K before they are quantised, torch.nn.functional.pad(x, (0, {-k % BLOCK}))")
+        raise ValueError(f"a is {_shape(a)}, so K = {k}, which must be a multiple of {BLOCK}: pad x and the weight "
+                         f"with zeros before they are quantised, torch.nn.functional.pad(x, (0, {-k % BLOCK}))")
     if b.shape[0] != k:
         remedy = "pass b.T" if n == k else "quantize_weight(w) makes it from a weight w of shape (N, K)"
         raise ValueError(f"b is {_shape(b)}, needs (K, N) with K = {k}, the columns of a: {remedy}")
@@ -60,7 +60,8 @@ def check_float_matrix(x, name, shape):
     _check_no_grad(x, name)
 
 
-_SHAPES = {"a": "(M, K)", "b": "(K, N)", "a_scale": "(K / 128, M)", "b_scale": "(K / 128, ceil(N / 128))", "out": "(M, N)"}
+_SHAPES = {"a": "(M, K)", "b": "(K, N)", "out": "(M, N)",
+           "a_scale": "(K / 128, M)", "b_scale": "(K / 128, ceil(N / 128))"}
 
 
 def _check_tensor(x, name):
@@ -86,8 +87,8 @@ def _check_layout(x, name, other):
     rows, columns = x.shape
     row_stride, column_stride = x.stride()
     if not (_runs(column_stride, columns, row_stride, rows) or _runs(row_stride, rows, column_stride, columns)):
-        raise ValueError(f"{name} has strides {tuple(x.stride())} for shape {_shape(x)}, needs K or {other} contiguous, "
-                         f"one stride 1 and the other no smaller than the axis it steps over: {name}.contiguous()")
+        raise ValueError(f"{name} has strides {tuple(x.stride())} for shape {_shape(x)}, needs K or {other} contiguous: "
+                         f"one stride 1, the other no smaller than the axis it steps over, as {name}.contiguous() has")
 
 
 def _runs(stride, size, other_stride, other_size):
