@@ -1,0 +1,149 @@
+"""The loopback Hub beside `python -m http.server`: a 200 MB LFS file down and up, and the server's memory meanwhile.
+
+    python -m benchmarks.hub        prints the rows and writes build/bench/hub.json
+
+Both servers run here, one client serves both, runs alternate, and the middle of five counts. http.server cannot take
+uploads, so an upload is held against its download; and, as every uploaded byte is hashed before it is kept, against
+how fast this CPU computes SHA-256 at all.
+"""
+
+import hashlib
+import http.client
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from fp8lab.hub import running
+from fp8lab.hub.store import Store, lfs_file
+
+SIZE_MB, REPEATS = 200, 5
+BLOCK = 1 << 20
+OUTPUT = Path(__file__).resolve().parent.parent / "build/bench/hub.json"
+
+
+def rows():
+    """Measure and return [{name, ours, peer, peer_name, ratio, target, met}]."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        path, sha256, hash_speed = make_file(folder)
+        store = Store(folder / "hub")
+        token = store.add_user("alice")
+        store.create_repo("alice", "big", False, "alice")
+        speeds = {"peer": [], "down": [], "up": []}
+        with running(folder / "hub") as endpoint, http_server(path.parent) as peer:
+            before = peak_mb(folder / "hub")
+            for _ in range(REPEATS):
+                store.objects.path(sha256).unlink(missing_ok=True)
+                speeds["peer"].append(download(peer, "/big.bin"))
+                speeds["up"].append(upload(endpoint, token, path, sha256))
+                store.commit(store.repo("alice", "big", None), "main", [("add", lfs_file("big.bin", sha256,
+                             path.stat().st_size))], author="alice", title="big")
+                speeds["down"].append(download(endpoint, "/kernels/alice/big/resolve/main/big.bin"))
+            growth = peak_mb(folder / "hub") - before
+    peer, down, up = (statistics.median(speeds[name]) for name in ("peer", "down", "up"))
+    server = "python -m http.server, download"
+    return [
+        row(f"download of {SIZE_MB} MB, MB/s", down, peer, server, target=0.5),
+        row(f"upload of {SIZE_MB} MB, MB/s", up, peer, server, target=0.5),
+        row(f"upload of {SIZE_MB} MB, MB/s", up, hash_speed, "SHA-256 on one core, an upload's upper bound"),
+        row("server memory gained meanwhile, MB", growth, SIZE_MB, "size of the file", target=0.2, at_most=True),
+    ]
+
+
+def row(name, ours, peer, peer_name, target=None, at_most=False):
+    ratio = ours / peer
+    met = None if target is None else ratio <= target if at_most else ratio >= target
+    return {"name": name, "ours": round(ours, 1), "peer": round(peer, 1), "peer_name": peer_name,
+            "ratio": round(ratio, 2), "target": target, "met": met}
+
+
+def make_file(folder):
+    """Write the file and return its path, its SHA-256 and the speed of computing that, MB/s."""
+    path = folder / "www/big.bin"
+    path.parent.mkdir()
+    path.write_bytes(os.urandom(SIZE_MB * 1_000_000))
+    content = path.read_bytes()
+    started = time.perf_counter()
+    sha256 = hashlib.sha256(content).hexdigest()
+    return path, sha256, SIZE_MB / (time.perf_counter() - started)
+
+
+class http_server:
+    """`python -m http.server` on a free port of 127.0.0.1, as a context that gives its address."""
+
+    def __init__(self, folder):
+        command = [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory", str(folder)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+    def __enter__(self):
+        port = self.process.stdout.readline().split(" port ")[1].split()[0]
+        return f"http://127.0.0.1:{port}"
+
+    def __exit__(self, *exception):
+        self.process.terminate()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def connect(endpoint):
+    address = urlsplit(endpoint)
+    return http.client.HTTPConnection(address.hostname, address.port, blocksize=BLOCK)
+
+
+def download(endpoint, path):
+    """Return the speed of one GET, MB/s; the bytes are counted and thrown away."""
+    connection, buffer, size = connect(endpoint), bytearray(BLOCK), 0
+    started = time.perf_counter()
+    connection.request("GET", path)
+    response = connection.getresponse()
+    while count := response.readinto(buffer):
+        size += count
+    seconds = time.perf_counter() - started
+    connection.close()
+    assert (response.status, size) == (200, SIZE_MB * 1_000_000), (response.status, size)
+    return SIZE_MB / seconds
+
+
+def upload(endpoint, token, path, sha256):
+    """Return the speed of one PUT to the address that the LFS batch call gives, MB/s."""
+    size = path.stat().st_size
+    wanted = {"operation": "upload", "objects": [{"oid": sha256, "size": size}]}
+    connection = connect(endpoint)
+    connection.request("POST", "/kernels/alice/big.git/info/lfs/objects/batch", json.dumps(wanted),
+                       {"Authorization": f"Bearer {token}"})
+    address = json.load(connection.getresponse())["objects"][0]["actions"]["upload"]["href"]
+    with open(path, "rb") as file:
+        started = time.perf_counter()
+        connection.request("PUT", address.removeprefix(endpoint), file, {"Content-Length": str(size)})
+        response = connection.getresponse()
+        response.read()
+        seconds = time.perf_counter() - started
+    connection.close()
+    assert response.status == 200, response.status
+    return SIZE_MB / seconds
+
+
+def peak_mb(root):
+    """Return the most memory the server of this folder has held so far, MB."""
+    status = Path(f"/proc/{(root / 'lock').read_text()}/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 1000
+
+
+def main():
+    found = rows()
+    OUTPUT.parent.mkdir(parents=True, exist_ok=True)
+    OUTPUT.write_text(json.dumps(found, indent=2) + "\n")
+    for one in found:
+        verdict = {True: "met", False: "NOT met", None: "no target"}[one["met"]]
+        print(f"{one['name']:36} {one['ours']:8} | {one['peer']:8} {one['peer_name']:45} ratio {one['ratio']:5}  "
+              f"target {one['target'] or '-':5} {verdict}")
+
+
+if __name__ == "__main__":
+    main()
