@@ -63,6 +63,7 @@ class ScaleExplorer(Explorer):
     def draw(self):
         for control in (self.size, self.seed, self.outliers, self.place, self.strength):
             control.disabled = self.is_yours    # they describe the generated matrix
+        self.overflow.disabled = self.scale.value != "none"    # with a scale nothing overflows
         self.test_text.layout.display = "none"  # it would show another point
         return [scale_point(self.point, self.matrix if self.is_yours else None)]
 
