@@ -1,0 +1,288 @@
+// The functions that meanings in isa/ use: bit counting, conversions, IEEE details. One lane each, no state.
+#pragma once
+#include <math.h>
+
+#include "state.h"
+
+static inline float as_f32(u32 x) { float y; memcpy(&y, &x, 4); return y; }
+static inline u32 bits_f32(float x) { u32 y; memcpy(&y, &x, 4); return y; }
+static inline double as_f64(u64 x) { double y; memcpy(&y, &x, 8); return y; }
+static inline u64 bits_f64(double x) { u64 y; memcpy(&y, &x, 8); return y; }
+
+// --- bits: "find first" gives -1 where there is none -----------------------------------------------------------------
+static inline u32 reverse_u32(u32 x) {
+    x = (x >> 1 & 0x55555555) | (x & 0x55555555) << 1;
+    x = (x >> 2 & 0x33333333) | (x & 0x33333333) << 2;
+    x = (x >> 4 & 0x0f0f0f0f) | (x & 0x0f0f0f0f) << 4;
+    return __builtin_bswap32(x);
+}
+static inline u32 count_ones(u32 x) { return (u32)__builtin_popcount(x); }
+static inline u32 count_ones_u64(u64 x) { return (u32)__builtin_popcountll(x); }
+static inline u32 lowest_one(u32 x) { return x ? (u32)__builtin_ctz(x) : ~0u; }
+static inline u32 lowest_one_u64(u64 x) { return x ? (u32)__builtin_ctzll(x) : ~0u; }
+static inline u32 leading_zeros(u32 x) { return x ? (u32)__builtin_clz(x) : ~0u; }
+static inline u32 leading_zeros_u64(u64 x) { return x ? (u32)__builtin_clzll(x) : ~0u; }
+static inline u32 leading_signs(i32 x) { return leading_zeros((u32)(x ^ x >> 31)); }  // first bit unlike the sign
+static inline u32 leading_signs_i64(i64 x) { return leading_zeros_u64((u64)(x ^ x >> 63)); }
+static inline u64 field_u64(u64 x, u32 low, u32 width) {
+    return width >= 64 ? x >> low : x >> low & ((1ull << width) - 1);
+}
+static inline i64 field_i64(i64 x, u32 low, u32 width) {
+    if (width == 0) return 0;
+    if (low + width >= 64) return x >> low;
+    return (i64)((u64)x << (64 - low - width)) >> (64 - width);
+}
+static inline i32 field_i32(i32 x, u32 low, u32 width) {
+    if (width == 0) return 0;
+    if (low + width >= 32) return x >> low;
+    return (i32)((u32)x << (32 - low - width)) >> (32 - width);
+}
+static inline i32 low24(i32 x) { return (i32)((u32)x << 8) >> 8; }
+static inline u32 distance(u32 a, u32 b) { return a > b ? a - b : b - a; }
+static inline u32 sad_u8(u32 a, u32 b) {
+    u32 sum = 0;
+    for (int i = 0; i < 32; i += 8) sum += distance(a >> i & 255, b >> i & 255);
+    return sum;
+}
+static inline i32 saturate_i32(i64 x) { return x > INT32_MAX ? INT32_MAX : x < INT32_MIN ? INT32_MIN : (i32)x; }
+static inline i16 saturate_i16(i32 x) { return x > INT16_MAX ? INT16_MAX : x < INT16_MIN ? INT16_MIN : (i16)x; }
+static inline i32 dot4_i8(u32 a, u32 b) {
+    i32 sum = 0;
+    for (int i = 0; i < 32; i += 8) sum += (i32)(i8)(a >> i) * (i8)(b >> i);
+    return sum;
+}
+static inline u32 dot4_u8(u32 a, u32 b) {
+    u32 sum = 0;
+    for (int i = 0; i < 32; i += 8) sum += (a >> i & 255) * (b >> i & 255);
+    return sum;
+}
+static inline u32 lanes_below_lo(u32 lane) { return lane < 32 ? (1u << lane) - 1 : ~0u; }
+static inline u32 lanes_below_hi(u32 lane) { return lane < 32 ? 0 : (1u << (lane - 32)) - 1; }
+
+// v_perm_b32: each byte of c picks a byte of {a, b} (0-7, b the low half), a sign (8-11), 0 (12) or 255 (13 and up).
+static inline u32 permute_bytes(u32 a, u32 b, u32 c) {
+    u64 bytes = (u64)a << 32 | b;
+    u32 out = 0;
+    for (int i = 0; i < 32; i += 8) {
+        u32 k = c >> i & 255;
+        u32 picked = (u32)(bytes >> 8 * (k & 7)) & 255;
+        u32 sign = bytes >> (16 * (k & 3) + 15) & 1 ? 255 : 0;
+        out |= (k < 8 ? picked : k < 12 ? sign : k == 12 ? 0 : 255) << i;
+    }
+    return out;
+}
+
+// --- float16 and bfloat16 --------------------------------------------------------------------------------------------
+static inline float f32_from_f16(u32 h) {
+    u32 sign = (h & 0x8000) << 16, magnitude = h & 0x7fff;
+    // normal: rebias by 112; the multiplication also turns denormals into normals
+    float value = as_f32(magnitude << 13) * 0x1p112f;
+    u32 out = magnitude >= 0x7c00 ? 0x7f800000 | (magnitude & 0x3ff) << 13 : bits_f32(value);
+    return as_f32(sign | out);
+}
+// Round to nearest, ties to even.
+static inline u32 f16_from_f32(float x) {
+    u32 u = bits_f32(x), sign = u >> 16 & 0x8000, magnitude = u & 0x7fffffff;
+    if (magnitude > 0x7f800000) return sign | 0x7e00 | (magnitude >> 13 & 0x1ff);  // NaN, quiet
+    if (magnitude >= 0x477ff000) return sign | 0x7c00;                             // rounds to 65536 or more
+    if (magnitude < 0x38800000) {                                                  // below 2^-14: a denormal
+        float rounded = as_f32(magnitude) + 0.5f;                                  // ulp of 0.5 is 2^-24, f16's smallest
+        return sign | (bits_f32(rounded) - 0x3f000000);
+    }
+    u32 odd = magnitude >> 13 & 1;
+    return sign | ((magnitude - 0x38000000 + 0xfff + odd) >> 13);
+}
+static inline u32 f16_toward_zero(float x) {
+    u32 u = bits_f32(x), sign = u >> 16 & 0x8000, magnitude = u & 0x7fffffff;
+    if (magnitude > 0x7f800000) return sign | 0x7e00 | (magnitude >> 13 & 0x1ff);
+    if (magnitude == 0x7f800000) return sign | 0x7c00;
+    if (magnitude >= 0x47800000) return sign | 0x7bff;
+    if (magnitude < 0x33800000) return sign;
+    if (magnitude < 0x38800000) {
+        u32 shift = 126 - (magnitude >> 23);
+        return sign | ((magnitude & 0x7fffff) | 0x800000) >> shift;
+    }
+    return sign | (magnitude - 0x38000000) >> 13;
+}
+// a * b + c rounded once: the sum is exact in double unless it overflows half anyway.
+static inline u32 f16_from_f64(double x) {
+    // round to odd at float's precision first, so that the second rounding sees every bit
+    float near = (float)x;
+    u32 u = bits_f32(near);
+    if ((double)near != x && !(u & 1) && near - near == 0) {
+        int away = fabs((double)near) < fabs(x);
+        u = away ? u + 1 : u - 1;
+    }
+    return f16_from_f32(as_f32(u));
+}
+static inline u32 bf16_from_f32(float x) {
+    u32 u = bits_f32(x);
+    if ((u & 0x7fffffff) > 0x7f800000) return u >> 16 | 0x40;
+    return (u + 0x7fff + (u >> 16 & 1)) >> 16;
+}
+static inline u32 add_f16x2(u32 a, u32 b) {
+    return f16_from_f32(f32_from_f16(a & 0xffff) + f32_from_f16(b & 0xffff)) |
+           f16_from_f32(f32_from_f16(a >> 16) + f32_from_f16(b >> 16)) << 16;
+}
+static inline u32 add_bf16x2(u32 a, u32 b) {
+    return bf16_from_f32(as_f32(a << 16) + as_f32(b << 16)) |
+           bf16_from_f32(as_f32(a & 0xffff0000) + as_f32(b & 0xffff0000)) << 16;
+}
+
+// --- FP8, fnuz: value = m * 2^(e - bias - mantissa bits), 0x80 is NaN, there is no -0 and no infinity -------------------
+static inline float f32_from_fp8(u32 x) {
+    u32 e = x >> 3 & 15, m = x & 7;
+    float value = as_f32((e ? e - 8 + 127 : 1 - 8 + 127) << 23) * (e ? 1 + m * 0x1p-3f : m * 0x1p-3f);
+    return x == 0x80 ? as_f32(0x7fc00000) : x & 0x80 ? -value : value;
+}
+static inline float f32_from_bf8(u32 x) {
+    u32 e = x >> 2 & 31, m = x & 3;
+    float value = as_f32((e ? e - 16 + 127 : 1 - 16 + 127) << 23) * (e ? 1 + m * 0x1p-2f : m * 0x1p-2f);
+    return x == 0x80 ? as_f32(0x7fc00000) : x & 0x80 ? -value : value;
+}
+// Round to nearest even into a format with `bits` of mantissa and exponent bias `bias`; NaN where the result is too
+// large, or the largest value if MODE.FP16_OVFL (bit 23) is set.
+static inline u32 fnuz_from_f32(float x, u32 mode, u32 bits, i32 bias) {
+    u32 u = bits_f32(x), sign = u >> 31 << 7, magnitude = u & 0x7fffffff;
+    if (magnitude >= 0x7f800000) return magnitude == 0x7f800000 && mode >> 23 & 1 ? sign | 0x7f : 0x80;
+    u32 code;
+    i32 exponent = (i32)(magnitude >> 23) - 127 + bias;
+    if (exponent >= 1) {
+        u32 shift = 23 - bits, odd = magnitude >> shift & 1;
+        code = (magnitude - ((u32)(127 - bias) << 23) + (1u << (shift - 1)) - 1 + odd) >> shift;
+    } else {  // denormal: count in units of 2^(1 - bias - bits)
+        code = (u32)nearbyintf(as_f32(magnitude) * as_f32((u32)(127 + bias - 1 + (i32)bits) << 23));
+    }
+    if (code > 0x7f) return mode >> 23 & 1 ? sign | 0x7f : 0x80;
+    return code ? sign | code : 0;
+}
+static inline u32 fp8_from_f32(float x, u32 mode) { return fnuz_from_f32(x, mode, 3, 8); }
+static inline u32 bf8_from_f32(float x, u32 mode) { return fnuz_from_f32(x, mode, 2, 16); }
+
+// --- IEEE details ----------------------------------------------------------------------------------------------------
+static inline float round_even_f32(float x) {
+    float magnitude = fabsf(x), big = 0x1p23f;
+    float rounded = magnitude < big ? (magnitude + big) - big : magnitude;
+    return copysignf(rounded, x);
+}
+static inline double round_even_f64(double x) {
+    double magnitude = fabs(x), big = 0x1p52;
+    double rounded = magnitude < big ? (magnitude + big) - big : magnitude;
+    return copysign(rounded, x);
+}
+// -0 is below +0; a NaN loses to a number, except that a signalling NaN (IEEE mode) comes out, quiet.
+static inline int is_signalling_f32(u32 u) { return (u & 0x7fffffff) > 0x7f800000 && !(u & 0x400000); }
+static inline float min_f32(float a, float b) {
+    if (is_signalling_f32(bits_f32(a))) return as_f32(bits_f32(a) | 0x400000);
+    if (is_signalling_f32(bits_f32(b))) return as_f32(bits_f32(b) | 0x400000);
+    if (a != a) return b;
+    if (b != b) return a;
+    return a < b || (a == b && bits_f32(a) >> 31) ? a : b;
+}
+static inline float max_f32(float a, float b) {
+    if (is_signalling_f32(bits_f32(a))) return as_f32(bits_f32(a) | 0x400000);
+    if (is_signalling_f32(bits_f32(b))) return as_f32(bits_f32(b) | 0x400000);
+    if (a != a) return b;
+    if (b != b) return a;
+    return a > b || (a == b && !(bits_f32(a) >> 31)) ? a : b;
+}
+static inline double min_f64(double a, double b) {
+    if (a != a) return b;
+    if (b != b) return a;
+    return a < b || (a == b && bits_f64(a) >> 63) ? a : b;
+}
+static inline double max_f64(double a, double b) {
+    if (a != a) return b;
+    if (b != b) return a;
+    return a > b || (a == b && !(bits_f64(a) >> 63)) ? a : b;
+}
+static inline float med3_f32(float a, float b, float c) {
+    if (a != a || b != b || c != c) return min_f32(min_f32(a, b), c);
+    return max_f32(min_f32(a, b), min_f32(max_f32(a, b), c));
+}
+// fma in half: exact in double but for the last rounding
+#define fma_f16(a, b, c) ((double)(a) * (double)(b) + (double)(c))
+
+static inline float fract_f32(float x) {
+    float f = x - floorf(x);
+    return f >= 1 ? as_f32(0x3f7fffff) : f;  // a tiny negative x would round up to 1
+}
+static inline double fract_f64(double x) {
+    double f = x - floor(x);
+    return f >= 1 ? as_f64(0x3fefffffffffffffull) : f;
+}
+static inline i32 frexp_exponent(double x) {
+    int e = 0;
+    if (x - x != 0) return 0;
+    frexp(x, &e);
+    return e;
+}
+static inline float frexp_mantissa_f32(float x) {
+    int e;
+    return x - x != 0 ? x : frexpf(x, &e);
+}
+static inline double frexp_mantissa_f64(double x) {
+    int e;
+    return x - x != 0 ? x : frexp(x, &e);
+}
+static inline u32 u32_from_f64(double x) { return !(x > 0) ? 0 : x >= 4294967295.0 ? ~0u : (u32)x; }
+static inline i32 i32_from_f64(double x) {
+    return x != x ? 0 : x >= 2147483647.0 ? INT32_MAX : x <= -2147483648.0 ? INT32_MIN : (i32)x;
+}
+// Bit of the class in v_cmp_class's mask.
+static inline u32 class_of(int negative, u32 exponent, u32 largest, u64 mantissa, int quiet) {
+    if (exponent == largest && mantissa) return quiet ? 1 : 0;
+    if (exponent == largest) return negative ? 2 : 9;
+    if (exponent) return negative ? 3 : 8;
+    if (mantissa) return negative ? 4 : 7;
+    return negative ? 5 : 6;
+}
+static inline u32 class_f32(float x) {
+    u32 u = bits_f32(x);
+    return class_of(u >> 31, u >> 23 & 255, 255, u & 0x7fffff, u >> 22 & 1);
+}
+static inline u32 class_f64(double x) {
+    u64 u = bits_f64(x);
+    return class_of((int)(u >> 63), u >> 52 & 2047, 2047, u & 0xfffffffffffffull, u >> 51 & 1);
+}
+
+// --- division: a is what to scale (b or c), b the denominator, c the numerator ------------------------------------------
+// Source: CDNA3 ISA guide, V_DIV_SCALE, V_DIV_FIXUP. The quotient must not lose bits to a denormal on the way.
+#define DIVISION(T, U, bits_of, as, ldexp_, MANTISSA, EXPONENTS, FAR, SCALE, TINY, UNDER)                                  \
+    static inline u32 exponent_##T(T x) { return (u32)(bits_of(x) >> MANTISSA) & EXPONENTS; }                              \
+    static inline int denormal_##T(double x, T y) { return y != 0 && exponent_##T(y) == 0; }                              \
+    static inline T div_scale_##U(T a, T b, T c, u32* scaled) {                                                           \
+        *scaled = 0;                                                                                                      \
+        if (b == 0 || c == 0) return (T)NAN;                                                                              \
+        i32 apart = (i32)exponent_##T(c) - (i32)exponent_##T(b);                                                          \
+        T reciprocal = (T)1 / b, quotient = c / b;                                                                        \
+        if (apart >= FAR) {                                                                                               \
+            *scaled = 1;                                                                                                  \
+            return a == b ? ldexp_(a, SCALE) : a;                                                                         \
+        }                                                                                                                 \
+        if (denormal_##T(0, b)) return ldexp_(a, SCALE);                                                                  \
+        if (denormal_##T(0, reciprocal) && denormal_##T(0, quotient)) {                                                   \
+            *scaled = 1;                                                                                                  \
+            return a == b ? ldexp_(a, SCALE) : a;                                                                         \
+        }                                                                                                                 \
+        if (denormal_##T(0, reciprocal)) return ldexp_(a, -SCALE);                                                        \
+        if (denormal_##T(0, quotient)) {                                                                                  \
+            *scaled = 1;                                                                                                  \
+            return a == c ? ldexp_(a, SCALE) : a;                                                                         \
+        }                                                                                                                 \
+        return exponent_##T(c) <= TINY ? ldexp_(a, SCALE) : a;                                                            \
+    }                                                                                                                     \
+    static inline T div_fixup_##U(T a, T b, T c) {                                                                        \
+        int negative = (signbit(b) != 0) != (signbit(c) != 0);                                                            \
+        T sign = negative ? (T)-1 : (T)1;                                                                                 \
+        if (c != c) return c + c;                                                                                         \
+        if (b != b) return b + b;                                                                                         \
+        if ((b == 0 && c == 0) || (isinf(b) && isinf(c))) return -(T)NAN;                                                 \
+        if (b == 0 || isinf(c)) return sign * (T)INFINITY;                                                                \
+        if (isinf(b) || c == 0) return sign * (T)0;                                                                       \
+        if ((i32)exponent_##T(c) - (i32)exponent_##T(b) < -(UNDER)) return sign * (T)0;                                   \
+        return negative ? -(T)fabs(a) : (T)fabs(a);                                                                       \
+    }
+DIVISION(float, f32, bits_f32, as_f32, ldexpf, 23, 255, 96, 64, 23, 150)
+DIVISION(double, f64, bits_f64, as_f64, ldexp, 52, 2047, 768, 128, 53, 1075)
+#undef DIVISION

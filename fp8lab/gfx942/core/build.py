@@ -1,0 +1,99 @@
+"""Compile the core with the C compiler at hand, once, and keep it: a few seconds at first use, none later.
+
+Plain C11 with pthreads and no library, so that any compiler does: $CC, cc, gcc, clang, or the one that the PyPI package
+ziglang carries. The result is kept under the user's cache folder by the content of its sources, the compiler and the
+kind of CPU, as it is built for this CPU (-march=native).
+"""
+
+import ctypes
+import functools
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from fp8lab.gfx942.core import generate
+
+HERE = Path(__file__).parent
+# -ffp-contract=off: a * b + c rounds twice, as two GPU instructions do. -fno-math-errno lets sqrtf be an instruction.
+# -frounding-math is not needed: no arithmetic is folded across a change of rounding, each instruction is a function.
+FLAGS = ("-std=gnu11", "-O2", "-ftree-vectorize", "-march=native", "-ffp-contract=off", "-fno-math-errno",
+         "-fno-trapping-math", "-fvisibility=hidden", "-w", "-fPIC", "-pthread")
+FASTER = {"handlers_matrix.c": ("-O3",)}
+
+
+class CoreBuildError(RuntimeError):
+    """No C compiler was found, or none could compile the core: the message has the compiler's own words."""
+
+
+@functools.cache
+def load():
+    """Return the core as a ctypes library, compiling it first if it is not in the cache. Raises CoreBuildError."""
+    sources = {path.name: path.read_text() for path in sorted(HERE.glob("*.[ch]"))} | generate.sources()
+    cpu = platform.machine() + _cpu_features()
+    failures = []
+    for name, command in compilers():
+        key = hashlib.sha256(repr((sources, name, command, cpu, FLAGS)).encode()).hexdigest()[:16]
+        library = cache_dir() / f"gfx942-{key}.so"
+        if not library.exists():
+            failed = _compile(command, sources, library)
+            if failed:
+                failures.append(f"{name}: {failed}")
+                continue
+        return ctypes.CDLL(str(library))
+    raise CoreBuildError("the emulator's core needs a C compiler, once: " + ("; ".join(failures) or "none was found") +
+                         ". Install one (Debian: apt-get install gcc; any system: pip install ziglang) or set CC")
+
+
+def compilers():
+    """Yield (name, command) of the C compilers to try, best first."""
+    wishes = [os.environ["CC"]] if os.environ.get("CC") else ["clang-22", "clang", "cc", "gcc"]
+    for wish in wishes:
+        found = shutil.which(wish.split()[0])
+        if found:
+            yield wish, (found, *wish.split()[1:])
+    try:
+        import ziglang
+
+        yield "ziglang", (str(Path(ziglang.__file__).parent / "zig"), "cc")
+    except ImportError:
+        pass
+
+
+def cache_dir():
+    """Folder for things that can be made again: $FP8LAB_CACHE, else fp8lab under $XDG_CACHE_HOME or ~/.cache."""
+    if os.environ.get("FP8LAB_CACHE"):
+        return Path(os.environ["FP8LAB_CACHE"])
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fp8lab"
+
+
+def _cpu_features():
+    """What tells one CPU's instruction set from another's, so that a cache shared between machines stays right."""
+    try:
+        return next(line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith(("flags", "Features")))
+    except (OSError, StopIteration):
+        return platform.processor()
+
+
+def _compile(command, sources, library):
+    """Compile into library, the files side by side; return None, or what the compiler said."""
+    library.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=library.parent) as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        for name, text in sources.items():
+            (Path(folder) / name).write_text(text)
+
+        def run(*arguments):
+            return subprocess.run([*command, *FLAGS, *arguments], cwd=folder, capture_output=True, text=True)
+
+        units = [name for name in sources if name.endswith(".c")]
+        results = list(pool.map(lambda name: run(*FASTER.get(name, ()), "-c", name), units))
+        results.append(run("-shared", *[name.replace(".c", ".o") for name in units], "-o", "core.so", "-lm"))
+        for result in results:
+            if result.returncode:
+                return result.stderr.strip()[:2000] or f"exit code {result.returncode}"
+        (Path(folder) / "core.so").replace(library)  # atomic: another process sees the whole file or none
+    return None

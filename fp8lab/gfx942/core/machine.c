@@ -1,0 +1,318 @@
+// The machine: waves, workgroups and the threads that run them. device.py calls core_launch(); nothing else is exported.
+//
+// A workgroup runs on one host thread. Its waves take turns: each runs until it ends, waits at a barrier, sleeps, or has
+// used up its slice. A workgroup that makes no progress for a slice, because it spins on a flag that another workgroup
+// will set, is parked and another one runs; if every workgroup spins and nothing is stored any more, that is a hang.
+#include <fenv.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "control.h"
+#include "access.h"
+#include "handlers.inc"
+
+enum { SLICE = 20000 };  // instructions a wave runs before the next one of its workgroup gets a turn
+
+void report(Wave* w, const Ins* in, u32 kind, u32 lane, u64 address, u32 size, u32 other) {
+    Launch* launch = w->launch;
+    u32 at = in ? (u32)(in - launch->program) : NONE32;
+    int fatal = kind == FOUND_TRAP || kind == FOUND_BAD_JUMP || kind == FOUND_UNSUPPORTED ||
+                (!launch->checks && (kind == FOUND_GLOBAL_BOUNDS || kind == FOUND_SCRATCH_BOUNDS));
+    if (fatal) w->state = FAULTED;
+    if (!fatal) {
+        static const u32 needs[] = {CHECK_BOUNDS, CHECK_BOUNDS, CHECK_BOUNDS, CHECK_ALIGNMENT, CHECK_LDS, CHECK_LDS, CHECK_WAITS,
+                                    CHECK_UNINITIALISED, CHECK_UNINITIALISED, CHECK_HAZARDS, CHECK_BARRIERS, 0, CHECK_WAITS, 0, 0, 0};
+        if (needs[kind] && !(launch->checks & needs[kind])) return;
+    }
+    pthread_mutex_lock(launch->lock);
+    // one entry for each kind of trouble at each instruction: the first case, and how often it came
+    for (u32 i = 0; i < launch->finding_count; i++) {
+        Finding* f = &launch->findings[i];
+        if (f->kind == kind && f->instruction == at) {
+            f->count++;
+            pthread_mutex_unlock(launch->lock);
+            return;
+        }
+    }
+    if (launch->finding_count < launch->finding_limit) {
+        Workgroup* g = w->group;
+        launch->findings[launch->finding_count++] =
+            (Finding){kind, at, {g->id[0], g->id[1], g->id[2]}, w->id, lane, other, size, 1, address};
+    } else {
+        launch->findings_dropped++;
+    }
+    pthread_mutex_unlock(launch->lock);
+}
+
+// --- starting a wave: what the command processor puts into registers. Source: LLVM, "Initial Kernel Execution State" ----
+static void start_wave(Wave* w, Workgroup* g, u32 id, u32 (*registers)[LANES]) {
+    Launch* launch = g->launch;
+    memset(w, 0, sizeof *w);
+    w->v = registers, w->id = id, w->group = g, w->launch = launch;
+    w->scratch = g->scratch + (u64)id * LANES * launch->scratch_bytes;
+    w->pc = &launch->program[launch->entry];
+    u32 threads = launch->block[0] * launch->block[1] * launch->block[2], first = id * LANES;
+    u32 active = threads - first < LANES ? threads - first : LANES;
+    memset(registers, 0xee, (size_t)512 * sizeof *registers);  // never-written registers hold a visible pattern
+    for (u32 i = 0; i < 128; i++) w->s[i] = 0xdeadbeef;
+    set_pair(w, EXEC, active == LANES ? ~0ull : (1ull << active) - 1);
+    for (u32 l = 0; l < LANES; l++) {
+        u32 t = first + l, x = t % launch->block[0], y = t / launch->block[0] % launch->block[1], z = t / (launch->block[0] * launch->block[1]);
+        registers[0][l] = x | y << 10 | z << 20;  // packed work-item number
+    }
+    w->mode = (launch->rsrc1 >> 12 & 0xff) | (launch->rsrc1 >> 21 & 1) << 8 | (launch->rsrc1 >> 23 & 1) << 9 | (launch->rsrc1 >> 26 & 1) << 23;
+    mode_changed(w);
+    u32 s = 0, p = launch->properties;
+    if (p & 1) s += 4;                                                       // private segment descriptor: not on gfx942
+    if (p & 2) set_pair(w, s, launch->dispatch_packet), s += 2;
+    if (p & 4) s += 2;                                                       // queue
+    if (p & 8) set_pair(w, s, launch->kernarg), s += 2;
+    if (p & 16) set_pair(w, s, 0), s += 2;                                   // dispatch number
+    if (p & 32) s += 2;                                                      // flat scratch: the hardware has it (architected)
+    if (p & 64) w->s[s++] = launch->scratch_bytes;
+    for (u32 i = 0; i < launch->preload_words; i++) {
+        const Range* r = range_of(w, launch->kernarg, 4);
+        memcpy(&w->s[s++], (u8*)(launch->kernarg + (u64)r->delta) + 4 * (launch->preload_offset + i), 4);
+    }
+    u32 user = launch->rsrc2 >> 1 & 31;
+    s = user;
+    for (u32 i = 0; i < 3; i++) if (launch->rsrc2 >> (7 + i) & 1) w->s[s++] = g->id[i];
+    if (launch->rsrc2 >> 10 & 1) w->s[s++] = g->waves;
+    set_pair(w, FLAT_SCRATCH, 0);
+    if (launch->checks & CHECK_UNINITIALISED) {
+        for (u32 i = 0; i < s; i++) w->written[i] = ~0ull;
+        for (u32 i = 102; i < 106; i++) w->written[i] = ~0ull;
+        for (u32 i = 108; i < 124; i++) w->written[i] = ~0ull;
+        w->written[EXEC] = w->written[EXEC + 1] = w->written[VGPR] = ~0ull;
+    }
+}
+
+static Workgroup* start_workgroup(Launch* launch, u32 linear) {
+    Workgroup* g = calloc(1, sizeof *g);
+    u32 threads = launch->block[0] * launch->block[1] * launch->block[2];
+    g->launch = launch, g->linear = linear, g->epoch = 1;
+    g->id[0] = linear % launch->grid[0], g->id[1] = linear / launch->grid[0] % launch->grid[1], g->id[2] = linear / (launch->grid[0] * launch->grid[1]);
+    g->waves = (threads + LANES - 1) / LANES;
+    size_t registers = (size_t)g->waves * 512 * sizeof(u32[LANES]), wave_bytes = (g->waves * sizeof(Wave) + 63) & ~(size_t)63;
+    g->registers = aligned_alloc(64, registers);
+    g->wave = aligned_alloc(64, wave_bytes);
+    g->lds = malloc(launch->lds_bytes + 64);
+    memset(g->lds, 0xcd, launch->lds_bytes + 64);
+    g->scratch = calloc(1, (size_t)g->waves * LANES * launch->scratch_bytes + 1);
+    if (launch->checks & (CHECK_LDS | CHECK_WAITS | CHECK_UNINITIALISED)) {
+        u32 dwords = launch->lds_bytes / 4 + 1;
+        g->shadow = calloc(dwords, sizeof(Shadow));
+        g->lds_written = calloc(dwords / 2 + 1, 1);
+        g->dma_seq = calloc(dwords, sizeof(u32));
+        g->dma_wave = calloc(dwords, 1);
+    }
+    for (u32 i = 0; i < g->waves; i++) start_wave(&g->wave[i], g, i, g->registers + 512 * i);
+    return g;
+}
+static void end_workgroup(Workgroup* g) {
+    free(g->registers), free(g->wave), free(g->lds), free(g->scratch);
+    free(g->shadow), free(g->lds_written), free(g->dma_seq), free(g->dma_wave), free(g);
+}
+
+// --- running ---------------------------------------------------------------------------------------------------------
+static void run_plain(Wave* w, u64 budget) {
+    const Ins* program = w->launch->program;
+    u64* counts = w->counts;
+    while (budget-- && w->state == RUNNING) {
+        const Ins* in = w->pc++;
+        counts[in - program]++;
+        in->run(w, in);
+        w->executed++;
+    }
+}
+// The same, for waves that check, that round in another direction than to nearest even, or both.
+static void run_careful(Wave* w, u64 budget) {
+    static const int direction[4] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+    const Ins* program = w->launch->program;
+    while (budget-- && w->state == RUNNING) {
+        const Ins* in = w->pc++;
+        u64 exec = pair(w, EXEC);
+        w->counts[in - program]++;
+        if (w->launch->checks) {
+            check_before(w, in);
+            count_waits(w, in);
+        }
+        u32 mode = w->mode >> in->round & 3;
+        if (mode && in->unit == UNIT_VALU) fesetround(direction[mode]);
+        in->run(w, in);
+        if (mode && in->unit == UNIT_VALU) fesetround(FE_TONEAREST);
+        if (w->launch->checks) check_after(w, in, exec);
+        w->executed++;
+    }
+}
+
+static int release_barrier(Workgroup* g) {  // returns whether a barrier opened
+    u32 waiting = 0, ended = 0;
+    for (u32 i = 0; i < g->waves; i++) waiting += g->wave[i].state == AT_BARRIER, ended += g->wave[i].state == ENDED;
+    if (!waiting || waiting + ended < g->waves) return 0;
+    const Ins* first = 0;
+    for (u32 i = 0; i < g->waves; i++) {
+        Wave* w = &g->wave[i];
+        if (w->state != AT_BARRIER) {
+            if (w->state == ENDED && first) report(&g->wave[0], first, FOUND_BARRIER, 0, 0, 0, i);
+            continue;
+        }
+        if (!first) {
+            first = w->pc - 1;
+            if (i) report(w, first, FOUND_BARRIER, 0, 0, 0, 0);  // an earlier wave has ended without it
+        } else if (w->pc - 1 != first) report(w, w->pc - 1, FOUND_BARRIER, 0, first->address, 1, 0);
+        w->state = RUNNING;
+        w->done_at_barrier = w->lgkm_done;
+    }
+    g->epoch++;
+    g->progressed = 1;
+    return 1;
+}
+
+// Give every wave that can run a slice. Returns ENDED when all have ended, FAULTED, or RUNNING.
+static WaveState run_slice(Workgroup* g, u64* counts, Traffic* traffic) {
+    Launch* launch = g->launch;
+    u64 before = 0, after = 0;
+    g->progressed = 0;
+    u32 ended = 0;
+    for (u32 i = 0; i < g->waves; i++) {
+        Wave* w = &g->wave[i];
+        before += w->executed;
+        if (w->state == YIELDED) w->state = RUNNING;
+        if (w->state == RUNNING) {
+            w->counts = counts, w->traffic = launch->trace ? traffic : 0;
+            if (launch->checks || w->mode & 15) run_careful(w, SLICE);
+            else run_plain(w, SLICE);
+            if (w->state == FAULTED) return FAULTED;
+            if (w->state == ENDED) g->progressed = 1;
+        }
+        ended += w->state == ENDED;
+        after += w->executed;
+    }
+    if (ended == g->waves) return ENDED;
+    release_barrier(g);
+    g->idle = g->progressed ? 0 : g->idle + (after - before);
+    return RUNNING;
+}
+
+static void name_waiting_waves(Workgroup* g) {
+    for (u32 i = 0; i < g->waves; i++)
+        if (g->wave[i].state != ENDED) {
+            const Ins* at = g->wave[i].state == AT_BARRIER ? g->wave[i].pc - 1 : g->wave[i].pc;
+            report(&g->wave[i], at, FOUND_HANG, 0, g->wave[i].state == AT_BARRIER, 0, 0);
+        }
+}
+
+// The next workgroup for a thread: a new one while the device has room and none is parked for long, else a parked one.
+static Workgroup* next_workgroup(Launch* launch, int prefer_new) {
+    Workgroup* g = 0;
+    pthread_mutex_lock(launch->lock);
+    int can_start = launch->started < launch->workgroups && launch->resident < launch->max_resident && !launch->failed;
+    u32 linear = 0;
+    if (can_start && (prefer_new || !launch->parked_first)) {
+        linear = launch->order ? launch->order[launch->started] : launch->started;
+        launch->started++, launch->resident++;
+    } else if (launch->parked_first && !launch->failed) {
+        can_start = 0;
+        g = launch->parked_first;
+        launch->parked_first = g->next;
+        if (!launch->parked_first) launch->parked_last = 0;
+    } else can_start = 0;
+    pthread_mutex_unlock(launch->lock);
+    return can_start ? start_workgroup(launch, linear) : g;
+}
+static void park(Launch* launch, Workgroup* g) {
+    g->next = 0;
+    if (launch->parked_last) launch->parked_last->next = g;
+    else launch->parked_first = g;
+    launch->parked_last = g;
+}
+
+static void* run_thread(void* argument) {
+    Launch* launch = argument;
+    u64* counts = calloc(launch->instructions, sizeof(u64));
+    Traffic* traffic = calloc(launch->instructions, sizeof(Traffic));
+    for (;;) {
+        Workgroup* g = next_workgroup(launch, 1);
+        if (!g) {
+            pthread_mutex_lock(launch->lock);
+            int over = launch->failed || (launch->finished == launch->workgroups);
+            pthread_mutex_unlock(launch->lock);
+            if (over) break;
+            struct timespec nap = {0, 50000};  // another thread runs what is left
+            nanosleep(&nap, 0);
+            continue;
+        }
+        WaveState state;
+        for (;;) {
+            u64 seen = __atomic_load_n(&launch->progress, __ATOMIC_RELAXED);
+            state = run_slice(g, counts, traffic);
+            if (state != RUNNING) break;
+            if (g->progressed) {
+                __atomic_add_fetch(&launch->progress, 1, __ATOMIC_RELAXED);
+            } else {
+                if (seen != __atomic_load_n(&launch->progress, __ATOMIC_RELAXED)) g->idle = 0;  // others still do things
+                if (g->idle > launch->hang_after) state = FAULTED;
+                break;
+            }
+        }
+        pthread_mutex_lock(launch->lock);
+        if (state == RUNNING) {
+            park(launch, g);
+        } else if (state == ENDED) {
+            launch->finished++, launch->resident--;
+            __atomic_add_fetch(&launch->progress, 1, __ATOMIC_RELAXED);
+        } else launch->failed = 1;
+        pthread_mutex_unlock(launch->lock);
+        if (state == FAULTED && g->idle > launch->hang_after) name_waiting_waves(g);
+        if (state != RUNNING) end_workgroup(g);
+    }
+    pthread_mutex_lock(launch->lock);
+    for (u32 i = 0; i < launch->instructions; i++) {
+        launch->counts[i] += counts[i];
+        u64 *sum = (u64*)&launch->traffic[i], *mine = (u64*)&traffic[i];
+        for (u32 k = 0; k < sizeof(Traffic) / 8; k++) sum[k] += mine[k];
+    }
+    pthread_mutex_unlock(launch->lock);
+    free(counts), free(traffic);
+    return 0;
+}
+
+// --- what Python calls -------------------------------------------------------------------------------------------------
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT u32 core_sizes(u32 which) {  // so that device.py can see that both sides mean the same layout
+    return which == 0 ? sizeof(Ins) : which == 1 ? sizeof(Launch) : which == 2 ? sizeof(Finding) : which == 3 ? sizeof(Traffic)
+           : which == 4 ? (u32)offsetof(Ins, run) : ROWS;
+}
+// Fill what Python cannot: the handler of each record and the constants spread over the lanes.
+EXPORT void core_prepare(Ins* program, u32 n, u32 (*splats)[2][LANES]) {
+    u32 next = 0;
+    for (u32 i = 0; i < n; i++) {
+        Ins* in = &program[i];
+        in->run = in->op == 0xffff ? undefined : in->clamp && clamping[in->op] ? clamping[in->op] : handler[in->op];
+        for (u32 k = 0; k < 4; k++) {
+            if (in->src[k] != CONSTANT) continue;
+            u32(*to)[LANES] = splats[next++];
+            for (u32 l = 0; l < LANES; l++) to[0][l] = (u32)in->value[k], to[1][l] = (u32)(in->value[k] >> 32);
+            in->splat[k] = to[0];
+        }
+    }
+}
+EXPORT void core_launch(Launch* launch) {
+    pthread_t threads[256];
+    u32 n = launch->threads < 1 ? 1 : launch->threads > 256 ? 256 : launch->threads;
+    if (n > launch->workgroups) n = launch->workgroups;
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    launch->lock = &lock;
+    u32 started = 0;
+    for (u32 i = 1; i < n; i++) started += pthread_create(&threads[started], 0, run_thread, launch) == 0;
+    run_thread(launch);
+    for (u32 i = 0; i < started; i++) pthread_join(threads[i], 0);
+    while (launch->parked_first) {
+        Workgroup* g = launch->parked_first;
+        launch->parked_first = g->next;
+        end_workgroup(g);
+    }
+}

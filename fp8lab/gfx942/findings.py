@@ -1,0 +1,139 @@
+"""Findings: what was wrong while a kernel ran, though a GPU might not have told.
+
+Each says what, in which kernel, at which instruction, and in which workgroup, wave and lane it was seen first; count
+is how often. Severity follows from what a GPU does: it stops (fault), or goes on with wrong or lucky values.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fp8lab.gfx942.decode import register_name
+
+CHECKS = {"lds": 1, "waits": 2, "uninitialised": 4, "hazards": 8, "barriers": 16, "bounds": 32, "alignment": 64}
+FINDING = np.dtype([("kind", "<u4"), ("instruction", "<u4"), ("workgroup", "<u4", 3), ("wave", "<u4"), ("lane", "<u4"),
+                    ("other", "<u4"), ("size", "<u4"), ("count", "<u4"), ("address", "<u8")])
+KINDS = ("global-out-of-bounds", "lds-out-of-bounds", "scratch-out-of-bounds", "misaligned", "lds-race", "lds-same-value",
+         "missing-wait", "uninitialised-register", "uninitialised-lds", "missing-wait-states", "barrier-divergence", "trap",
+         "lds-write-not-waited", "hang", "bad-jump", "unsupported")
+FATAL = ("trap", "hang", "bad-jump", "unsupported")
+INTENT = ("read", "write", "atomic")
+
+
+class KernelFault(RuntimeError):
+    """The kernel could not go on: out of bounds with checks off, a trap, a hang, an instruction that cannot run.
+
+    findings  what led to it; the message is their text
+    """
+
+    def __init__(self, findings):
+        self.findings = findings
+        super().__init__("\n".join(str(f) for f in findings))
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One kind of trouble at one instruction.
+
+    kind         one of KINDS
+    message      a sentence: what happened and what would put it right
+    kernel       its name; instruction its text; pc its address in the code object
+    workgroup    (x, y, z); wave within it, lane within that: where it was seen first
+    address      the device, LDS or scratch address in bytes, or the register's number
+    count        how many times it happened
+    """
+
+    kind: str
+    message: str
+    kernel: str
+    instruction: str
+    pc: int
+    workgroup: tuple
+    wave: int
+    lane: int
+    address: int
+    count: int
+
+    def __str__(self):
+        times = f", {self.count} times" if self.count > 1 else ""
+        return (f"{self.kind}: {self.message}; kernel {self.kernel}, workgroup {self.workgroup}, wave {self.wave}, lane "
+                f"{self.lane}, at {self.pc:#x}: {self.instruction}{times}")
+
+
+def parse_checks(checks):
+    """The bits for "all", "none", or some of CHECKS by name. Raises ValueError for a name that is no check."""
+    if checks == "all":
+        return sum(CHECKS.values())
+    if checks == "none":
+        return 0
+    names = [checks] if isinstance(checks, str) else list(checks)
+    unknown = [name for name in names if name not in CHECKS]
+    if unknown:
+        raise ValueError(f"checks has {', '.join(map(repr, unknown))}, needs 'all', 'none' or some of {', '.join(CHECKS)}")
+    return sum(CHECKS[name] for name in names)
+
+
+def read_findings(raw, kernel, instructions, buffers):
+    """Turn the core's records into Findings; buffers are (name, first address, size) for messages."""
+    found = []
+    for r in raw:
+        at = int(r["instruction"])
+        instruction = instructions[at] if at < len(instructions) else None
+        kind = KINDS[r["kind"]]
+        message = _message(kind, r, buffers)
+        found.append(Finding(kind, message, kernel, str(instruction), instruction.address if instruction else 0,
+                             tuple(int(x) for x in r["workgroup"]), int(r["wave"]), int(r["lane"]), int(r["address"]), int(r["count"])))
+    return found
+
+
+def _message(kind, r, buffers):
+    address, size, other = int(r["address"]), int(r["size"]), int(r["other"])
+    intent = INTENT[other >> 8 & 3] if kind.startswith("lds-r") or kind == "lds-same-value" else INTENT[min(other, 2)]
+    if kind == "global-out-of-bounds":
+        return f"{intent} of {size} bytes at {address:#x}, {_nearest(address, buffers)}"
+    if kind == "lds-out-of-bounds":
+        return f"{intent} of {size} bytes at LDS address {address}, past the end of the workgroup's LDS"
+    if kind == "scratch-out-of-bounds":
+        return f"{intent} of {size} bytes at scratch offset {address}, past the lane's private memory"
+    if kind == "misaligned":
+        space = ("an atomic in global memory", "LDS", "a scalar load, which drops the low two bits")[min(other, 2)]
+        return f"{size} bytes at {address:#x} are not aligned, in {space}"
+    if kind == "lds-race":
+        return f"{intent} of LDS byte {address} while wave {other & 255} uses it in the same barrier interval" + (
+            "" if other & 255 != 254 else " (several waves read it)")
+    if kind == "lds-same-value":
+        return f"LDS byte {address} is written by wave {other & 255} too in the same barrier interval, with the same value"
+    if kind == "missing-wait":
+        if other == 2:
+            return f"LDS dword {address} is used before the load to LDS that fills it has been waited for (s_waitcnt vmcnt)"
+        counter = "lgkmcnt" if other else "vmcnt"
+        return f"{register_name(address, 1)} is used while a load into it may be under way: s_waitcnt {counter} is missing or too weak"
+    if kind == "lds-write-not-waited":
+        return f"LDS byte {address} is read after a barrier that wave {other & 255} passed without waiting for its write (lgkmcnt)"
+    if kind == "uninitialised-register":
+        return f"{register_name(address, 1)} is read but was never written"
+    if kind == "uninitialised-lds":
+        return f"LDS dword {address} is read but was never written"
+    if kind == "missing-wait-states":
+        return f"{register_name(address, 1)} is used {size} wait states too early, insert s_nop {size - 1}"
+    if kind == "barrier-divergence":
+        return "waves of one workgroup meet at different s_barriers" if size else "a wave ended while others wait at s_barrier"
+    if kind == "hang":
+        where = "waits at s_barrier" if address else "still runs"
+        return f"nothing has been stored, passed or ended for long, and this wave {where}"
+    if kind == "trap":
+        return f"s_trap {address}: the kernel gave up (an assertion or __builtin_trap)"
+    if kind == "bad-jump":
+        return f"jump to {address:#x}, where there is no code"
+    return ("a buffer descriptor with swizzle or lane addressing", "bytes that are no instruction the emulator has",
+            "s_setreg of a register other than MODE")[min(other, 2)]
+
+
+def _nearest(address, buffers):
+    """Where an address lies in terms of the launch's arguments."""
+    name, first, size = min(buffers, key=lambda b: min(abs(address - b[1]), abs(address - b[1] - b[2])), default=("", 0, 0))
+    if not name:
+        return "where the launch has no buffer"
+    past = address - first - size
+    return f"{past} bytes past the end of {name} ({size} bytes)" if past >= 0 else f"{first - address} bytes before {name}" if address < first \
+        else f"reaching past the end of {name} ({size} bytes), or read-only"

@@ -1,0 +1,61 @@
+"""Matrix instructions: D = A · B + C for one wave, on the matrix core. EXEC is ignored: all 64 lanes take part.
+
+    mfma("f32_32x32x16_fp8_fp8", 119, passes=8, ...)
+         D is f32, 32x32; A is 32x16 fp8, B is 16x32 fp8       8 passes = 32 clocks of the matrix core
+
+"2b", "4b", "16b": so many independent products side by side. Where elements live, with M rows, N = M columns and K
+the depth, one block (blocks follow each other along the lanes):
+
+    A[i, k], B[k, j]   lane i + M * (k / per_lane), element k % per_lane of that lane's registers
+    D[i, j], C[i, j]   lane j + M * (i / 4 % (64 / M)), register 4 * (i / (4 * 64 / M)) + i % 4          (f64: rows i % 4)
+
+Arithmetic, from arXiv 2511.10909 (bit-exact MMA models): products are exact and are added in fused groups of `group`
+elements of k, "exact" below; f32 and f64 are chains of fused multiply-adds. See ../core/mfma.h.
+
+Source: CDNA3 ISA guide, "Matrix Arithmetic Instructions"; layouts compared with AMD's matrix instruction calculator.
+"""
+
+from fp8lab.gfx942.isa import row
+
+
+def mfma(name, opcode, passes):
+    """A row; the shape, the block count and the types are read from the name, which is AMD's."""
+    d, shape, *rest = name.split("_")
+    m, n, k = map(int, shape.split("x"))
+    blocks = int(rest.pop(0)[:-1]) if rest[0].endswith("b") and rest[0][:-1].isdigit() else 1
+    a, b = rest if len(rest) == 2 else rest * 2
+    row("matrix", f"v_mfma_{name}", f"MAI {opcode}", f"{d} {a} {b} {d}", "", passes=passes, m=m, n=n, k=k, blocks=blocks)
+
+
+mfma("f32_16x16x8_xf32", 62, passes=4)
+mfma("f32_32x32x4_xf32", 63, passes=8)
+mfma("f32_32x32x1_2b_f32", 64, passes=16)
+mfma("f32_16x16x1_4b_f32", 65, passes=8)
+mfma("f32_4x4x1_16b_f32", 66, passes=2)
+mfma("f32_32x32x2_f32", 68, passes=16)
+mfma("f32_16x16x4_f32", 69, passes=8)
+mfma("f32_32x32x4_2b_f16", 72, passes=16)
+mfma("f32_16x16x4_4b_f16", 73, passes=8)
+mfma("f32_4x4x4_16b_f16", 74, passes=2)
+mfma("f32_32x32x8_f16", 76, passes=8)
+mfma("f32_16x16x16_f16", 77, passes=4)
+mfma("i32_32x32x4_2b_i8", 80, passes=16)
+mfma("i32_16x16x4_4b_i8", 81, passes=8)
+mfma("i32_4x4x4_16b_i8", 82, passes=2)
+mfma("i32_32x32x16_i8", 86, passes=8)
+mfma("i32_16x16x32_i8", 87, passes=4)
+mfma("f32_32x32x4_2b_bf16", 93, passes=16)
+mfma("f32_16x16x4_4b_bf16", 94, passes=8)
+mfma("f32_4x4x4_16b_bf16", 95, passes=2)
+mfma("f32_32x32x8_bf16", 96, passes=8)
+mfma("f32_16x16x16_bf16", 97, passes=4)
+mfma("f64_16x16x4_f64", 110, passes=8)
+mfma("f64_4x4x4_4b_f64", 111, passes=4)
+mfma("f32_16x16x32_bf8_bf8", 112, passes=4)
+mfma("f32_16x16x32_bf8_fp8", 113, passes=4)
+mfma("f32_16x16x32_fp8_bf8", 114, passes=4)
+mfma("f32_16x16x32_fp8_fp8", 115, passes=4)
+mfma("f32_32x32x16_bf8_bf8", 116, passes=8)
+mfma("f32_32x32x16_bf8_fp8", 117, passes=8)
+mfma("f32_32x32x16_fp8_bf8", 118, passes=8)
+mfma("f32_32x32x16_fp8_fp8", 119, passes=8)
