@@ -1,13 +1,13 @@
-"""`fp8lab hub …`: run the Hub, name its users and organisations; and the same from Python for lessons and tests."""
+"""`fp8lab hub …`: run the Hub, name its users and organisations; and Server for lessons and tests."""
 
 import contextlib
 import fcntl
 import os
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 from .errors import HubError
@@ -29,6 +29,7 @@ def configure(parser):
     serve_args.add_argument("--port", type=int, default=0, help="0 takes a free one and prints it")
     serve_args.add_argument("--allow-host", action="append", default=[], metavar="NAME",
                             help="a further name clients may call this server by")
+    serve_args.add_argument("--until-stdin-closes", action="store_true", help="end with the program that started this")
     serve_args.add_argument("--max-file-mib", type=int, default=5120, help="the largest file taken (5120)")
     user = action("user", "add a user if need be and print a new token for them")
     user.add_argument("name")
@@ -89,9 +90,16 @@ def serve(args):
         app = create_app(store, {*LOOPBACK, args.host, *args.allow_host}, args.max_file_mib << 20)
         print(f"http://{args.host}:{port}", flush=True)
         LOGGING_CONFIG["handlers"]["access"]["stream"] = "ext://sys.stderr"  # stdout holds the address only
-        config = uvicorn.Config(app, server_header=False, timeout_graceful_shutdown=5)
-        uvicorn.Server(config).run(sockets=[listener])
+        server = uvicorn.Server(uvicorn.Config(app, server_header=False, timeout_graceful_shutdown=5))
+        if args.until_stdin_closes:
+            threading.Thread(target=stop_at_end_of_stdin, args=[server], daemon=True).start()
+        server.run(sockets=[listener])
     return 0
+
+
+def stop_at_end_of_stdin(server):
+    sys.stdin.read()
+    server.should_exit = True
 
 
 @contextlib.contextmanager
@@ -110,9 +118,10 @@ def only_server(root):
         yield
 
 
-@contextlib.contextmanager
-def running(root, port=0, log=None):
-    """Start `fp8lab hub serve` in a process of its own and yield its endpoint, "http://127.0.0.1:<port>".
+class Server:
+    """`fp8lab hub serve` in a process of its own, which ends with stop(), with a `with` block, or with this process.
+
+    endpoint  "http://127.0.0.1:<port>"
 
     root  the Hub's folder
     port  0: a free one
@@ -120,25 +129,36 @@ def running(root, port=0, log=None):
 
     Raises RuntimeError with what the server said if it does not start.
     """
-    command = [sys.executable, "-m", "fp8lab.cli", "hub", "serve", str(root), "--port", str(port)]
-    with open(log, "a+") if log else tempfile.TemporaryFile("a+") as log_file:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log_file, text=True)
-        try:
-            endpoint = process.stdout.readline().strip()
-            if not endpoint:
+
+    def __init__(self, root, port=0, log=None):
+        command = [sys.executable, "-m", "fp8lab.cli", "hub", "serve", str(root), "--port", str(port),
+                   "--until-stdin-closes"]
+        with open(log, "a+") if log else tempfile.TemporaryFile("a+") as log_file:
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log_file,
+                                             text=True)
+            self.endpoint = self._process.stdout.readline().strip()
+            if not self.endpoint:
+                self.stop()
                 log_file.seek(0)
                 raise RuntimeError(f"`{' '.join(command)}` ended: {log_file.read().strip()}")
-            yield endpoint
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(timeout=10)
-            process.stdout.close()
+
+    def stop(self):
+        """End the server, letting requests in flight finish for up to 5 seconds; a second time does no harm."""
+        self._process.stdin.close()
+        self._process.wait(timeout=10)
+        self._process.stdout.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.stop()
 
 
 def client_environment(endpoint, home, token=None):
     """Return the environment in which `hf`, `kernels` and Python speak to this Hub and touch no other cache.
 
-    endpoint  as running() yields it
+    endpoint  a Server's
     home      a folder for the client's caches and tokens
     token     of `fp8lab hub user`; None: read only
 

@@ -5,7 +5,7 @@ import itertools
 import pytest
 from hub_clients import LocalHub, accounts
 
-from fp8lab.hub import running
+from fp8lab.hub import Server
 
 COUNTER = itertools.count()
 
@@ -14,8 +14,8 @@ COUNTER = itertools.count()
 def hub(tmp_path_factory):
     root = tmp_path_factory.mktemp("hub")
     tokens = accounts(root)
-    with running(root, log=root / "requests.log") as endpoint:
-        yield LocalHub(root, endpoint, tokens)
+    with Server(root, log=root / "requests.log") as server:
+        yield LocalHub(root, server.endpoint, tokens)
 
 
 @pytest.fixture

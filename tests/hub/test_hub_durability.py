@@ -1,6 +1,5 @@
 """Interrupted, repeated, simultaneous and crashed work: what is visible is always one whole commit."""
 
-import contextlib
 import os
 import signal
 import socket
@@ -14,28 +13,28 @@ from pathlib import Path
 import pytest
 from hub_clients import LocalHub, accounts, add, add_lfs
 
-from fp8lab.hub import running
+from fp8lab.hub import Server
 
 BINARY = b"\0" + bytes(range(256)) * 64
 
 
 @pytest.fixture
 def own(tmp_path):
-    """Return start(): a Hub over one folder, to be started again after a crash."""
+    """Return serve(): a Hub over one folder, to be started again after a crash."""
     root = tmp_path / "hub"
     tokens = accounts(root)
 
-    def start():
-        stack = contextlib.ExitStack()
-        hub = LocalHub(root, stack.enter_context(running(root, log=tmp_path / "log")), tokens)
-        hub.stop = stack.close
-        started.append(hub)
+    def serve():
+        server = Server(root, log=tmp_path / "log")
+        started.append(server)
+        hub = LocalHub(root, server.endpoint, tokens)
+        hub.stop = server.stop
         return hub
 
     started = []
-    yield start
-    for hub in started:
-        hub.stop()  # a second time does no harm
+    yield serve
+    for server in started:
+        server.stop()
 
 
 def server_process(hub):
@@ -180,8 +179,27 @@ def test_a_file_altered_on_the_hubs_disk_is_never_served(own):
 
 def test_a_folder_is_served_once(own):
     hub = own()
-    with pytest.raises(RuntimeError, match="served already"), running(hub.root):
-        pass
+    with pytest.raises(RuntimeError, match="served already"):
+        Server(hub.root)
+
+
+def test_the_server_ends_with_the_process_that_started_it(tmp_path):
+    """A restarted notebook kernel must not leave a server behind that holds the folder."""
+    code = f"import time; from fp8lab.hub import Server; server = Server({str(tmp_path)!r})"
+    code += "; print(server.endpoint, flush=True); time.sleep(60)"
+    parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    port = int(parent.stdout.readline().rpartition(":")[2])
+    time.sleep(0.3)
+    socket.create_connection(("127.0.0.1", port)).close()
+    parent.kill()
+    parent.wait()
+    wait_for(lambda: socket.socket().connect_ex(("127.0.0.1", port)) != 0)
+
+
+def test_it_listens_on_one_loopback_address_only(hub):
+    port = int(hub.endpoint.rpartition(":")[2])
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.2", port))
 
 
 def test_memory_stays_flat_while_a_large_file_goes_up_and_down(own):
