@@ -259,7 +259,7 @@ def _weight_histogram(fig, before, after, name):
                                      (axes[1], after, palette.BLUE, "FP8, times its scale")):
         finite = values[np.isfinite(values)]
         counts.append(len(np.unique(finite)))
-        ax.hist(finite, bins=bins, color=colour)
+        ax.hist(finite, bins=bins, color=colour, histtype="stepfilled")    # one shape, not 400 bars
         ax.set(ylabel="elements", xlim=(-reach, reach))
         ax.set_title(f"{name}, {what}: {counts[-1]:,} different values")
     axes[1].set_xlabel(f"value of an element (the middle 99.9 % of {before.size:,})")

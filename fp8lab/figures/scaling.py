@@ -27,13 +27,15 @@ def error_map(x, block=(1, 128), fmt=E4M3FNUZ, scale="float32", overflow="nan", 
     x  (M, N) float32, numpy or torch; the rest as experiment.measure()
     """
     x = as_floats(x).astype(np.float32, copy=False)
-    return picture(_error_map, x, measure(x, block, fmt, scale, overflow), block, fmt, name)
+    got = measure(x, block, fmt, scale, overflow)
+    return picture(_error_map, x, got, (None, None) if scale == "none" else block, fmt, name)
 
 
 def _error_map(fig, x, got, block, fmt, name):
     ax = fig.add_axes((0.09, 0.13, 0.78, 0.74))
     _draw_map(fig, ax, (0.89, 0.13, 0.02, 0.74), got, block)
-    ax.set_title(f"{name} in {fmt.name}, blocks {_block_name(block, x.shape)}: {_snr(got)}")
+    blocks = f"blocks {_block_name(block, x.shape)}" if got.scale_bytes else "no scale"
+    ax.set_title(f"{name} in {fmt.name}, {blocks}: {_snr(got)}")
     return _sentence(name, got, block, x.shape, fmt)
 
 
@@ -67,7 +69,7 @@ def _scale_point(fig, point, x, name):
     fmt, block = FORMATS[point.fmt], RECIPES[point.recipe]
     got = measure(x, block, fmt, point.scale, point.overflow)
     ax = fig.add_axes((0.075, 0.13, 0.46, 0.7))
-    _draw_map(fig, ax, (0.545, 0.13, 0.014, 0.7), got, block)
+    _draw_map(fig, ax, (0.545, 0.13, 0.014, 0.7), got, block if point.scale != "none" else (None, None))
     ax.set_title(f"relative error, {fmt.name}\n{point.recipe}, scale {point.scale}", fontsize=9.5)
     bars = fig.add_axes((0.735, 0.36, 0.25, 0.47))
     results = {recipe: got if recipe == point.recipe else measure(x, each, fmt, point.scale, point.overflow)
@@ -79,9 +81,9 @@ def _scale_point(fig, point, x, name):
              ("NaN codes", f"{got.nan_codes:,}"), ("saturated", f"{got.saturated:,}"),
              ("became 0", f"{got.flushed:,}"), ("scales / codes", f"{got.scale_bytes:,} / {got.code_bytes:,} B"))
     for i, (what, value) in enumerate(table):
-        fig.text(0.64, 0.235 - 0.037 * i, what, fontsize=8.5, va="center")
+        fig.text(0.64, 0.243 - 0.036 * i, what, fontsize=8.5, va="center")
         bad = what in ("NaN codes", "saturated") and value != "0"
-        fig.text(0.985, 0.235 - 0.037 * i, value, fontsize=8.5, va="center", ha="right", fontweight="bold",
+        fig.text(0.985, 0.243 - 0.036 * i, value, fontsize=8.5, va="center", ha="right", fontweight="bold",
                  color=palette.RED if bad else palette.INK)
     fig.suptitle(f"{name}, {x.shape[0]} x {x.shape[1]}" + (_outlier_text(point) if name == point.distribution else ""),
                  x=0.02, y=0.985, ha="left", fontsize=10.5, fontweight="bold")

@@ -200,7 +200,10 @@ def test_error_map_draws_the_blocks_and_their_errors():
 
 
 def test_error_map_marks_nan_codes():
-    assert figures.error_map(X, scale="none").axes[0].images[0].get_array().mask.any()
+    ax = figures.error_map(X, scale="none").axes[0]
+    assert ax.images[0].get_array().mask.any()
+    assert not any(lines.get_segments() for lines in ax.collections)        # without scales there are no blocks
+    assert "no scale" in ax.get_title(loc="left")
 
 
 def test_recipes_bars_are_the_measured_snr():
