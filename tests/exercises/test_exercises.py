@@ -75,7 +75,8 @@ def leaves(*_):
 
 BAD_ANSWERS = {
     "None": None, "text": "hello", "empty": [], "wrong shape": np.zeros((3, 3, 3)), "object": object(),
-    "NaN": float("nan"), "ragged": [[1], [2, 3]], "tensor": torch.zeros(2), "raises": boom, "exits": leaves, "returns None": lambda *_: None,
+    "NaN": float("nan"), "ragged": [[1], [2, 3]], "tensor": torch.zeros(2),
+    "raises": boom, "exits": leaves, "returns None": lambda *_: None,
     "takes nothing": lambda: 0, "returns text": lambda *_: "hello", "returns itself": lambda *_: boom,
     "returns a wrong shape": lambda *_: np.zeros((7, 7)), "returns half": lambda *_: (1,), "complex": 1j, "type": int,
     "returns a float8 tensor": lambda *_: torch.zeros(4, dtype=torch.float8_e4m3fnuz), "dict": {1: 2},
