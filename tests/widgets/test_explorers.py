@@ -158,10 +158,11 @@ def test_overflow_shows_where_there_is_no_scale():
     assert " 0 NaN codes" in explorer.summary and re.search(r"[1-9]\d* saturated", explorer.summary)
 
 
-def test_overflow_is_offered_only_where_something_can_overflow(small_scale_explorer):
-    assert small_scale_explorer.overflow.disabled
-    small_scale_explorer.scale.value = "none"
-    assert not small_scale_explorer.overflow.disabled
+def test_overflow_is_offered_only_where_something_can_overflow():
+    explorer = scale_explorer(rows=128, columns=256)
+    assert explorer.overflow.disabled
+    explorer.scale.value = "none"
+    assert not explorer.overflow.disabled
 
 
 def test_point_can_be_copied_as_a_test_that_passes(small_scale_explorer):
