@@ -21,13 +21,13 @@ class FormatExplorer(Explorer):
 
     def __init__(self, code=0x40, fmt="e4m3fnuz", other="e4m3fn"):
         super().__init__()
-        self.bits = [widgets.ToggleButton(tooltip=f"bit {bit}", layout=widgets.Layout(width="4.6em"))
+        self.bits = [widgets.ToggleButton(tooltip=f"bit {bit}", layout=widgets.Layout(width="6.2em"))
                      for bit in range(7, -1, -1)]
         self.code = integer("code, 0 to 255", code, 0, 255)
         self.fmt = dropdown("format", list(formats.FORMATS), fmt)
         self.other = dropdown("beside it", [NO_OTHER, *formats.FORMATS], other)
         self.number = widgets.Text(description="a number to encode", placeholder="such as 1.07, 248, -0.0 or nan",
-                                   style=LABEL, continuous_update=False)
+                                   style=LABEL, layout=widgets.Layout(width="27em"), continuous_update=False)
         self.notable = {name: widgets.Button(description=name, layout=widgets.Layout(width="auto"))
                         for name in ("0x80", "0x7f", "largest", "smallest normal", "smallest", "one")}
         for name, button in self.notable.items():
