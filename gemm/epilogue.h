@@ -33,6 +33,10 @@ GEMM_DEVICE void store(f32x4 (&total)[Tile::subtiles_m][Tile::subtiles_n], u16* 
             u32 offset = (row_offset + at) * 2;
             if (n % 8 == 0) {
                 __builtin_amdgcn_raw_buffer_store_b128(packed, c, at < n ? offset : outside, 0, 0);
+            } else if (n % 4 == 0) {
+                u32x2 low = {packed[0], packed[1]}, high = {packed[2], packed[3]};
+                __builtin_amdgcn_raw_buffer_store_b64(low, c, at < n ? offset : outside, 0, 0);
+                __builtin_amdgcn_raw_buffer_store_b64(high, c, at + 4 < n ? offset + 8 : outside, 0, 0);
             } else {
                 GEMM_UNROLL
                 for (int v = 0; v < 8; v++)

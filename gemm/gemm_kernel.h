@@ -23,16 +23,17 @@
 #include "mfma.h"
 #include "scale.h"
 #include "schedule.h"
+#include "split.h"
 #include "tile.h"
 
 namespace gemm {
 
-// pitch: bytes between rows of A or B^T (K-contiguous), or between consecutive k (M- or N-contiguous).
 struct Arguments {
-    const u8 *a, *b;
-    const float *a_scale, *b_scale;
-    u16* out;
-    int m, n, k, a_pitch, b_pitch;
+    Operand a, b;                    // b: B^T, N rows of K
+    const float *a_scale, *b_scale;  // (K / 128, M), (K / 128, ceil(N / 128))
+    u16* out;                        // (M, N) bfloat16
+    int parts;                       // into which K is split
+    Workspace workspace;             // for more than one
 };
 
 template <class Tile, class ALayout, class BLayout>
@@ -41,17 +42,18 @@ GEMM_DEVICE void gemm_tile(const Arguments& arg) {
     typedef Schedule<mi, nj> Schedule;
 
     // Where am I.
+    int m = arg.a.rows, n = arg.b.rows;
     int thread = __builtin_amdgcn_workitem_id_x(), lane = thread % 64;
     int wave = __builtin_amdgcn_readfirstlane(thread / 64);
     int wave_row = wave / Tile::waves_n * (8 * mi), wave_column = wave % Tile::waves_n * (16 * nj);
-    Place at = place<Tile>(arg.m, arg.n, arg.k, 1);
+    Place at = place<Tile>(m, n, arg.a.k, arg.parts);
     int blocks = at.last_block - at.first_block, first_k = at.first_block * block_k;
 
     // What I bring: my share of the tile.
     static __attribute__((shared, aligned(1024))) u8 lds[(Tile::m + Tile::n) * lds_row_bytes];
     u8 *a_lds = lds, *b_lds = lds + Tile::m * lds_row_bytes;
-    typename ALayout::Source a_source(arg.a, arg.a_pitch, arg.m, arg.k, Tile::m, at.row, first_k, blocks > 0);
-    typename BLayout::Source b_source(arg.b, arg.b_pitch, arg.n, arg.k, Tile::n, at.column, first_k, blocks > 0);
+    typename ALayout::Source a_source(arg.a, {at.row, Tile::m, first_k, blocks > 0});
+    typename BLayout::Source b_source(arg.b, {at.column, Tile::n, first_k, blocks > 0});
     typedef typename ALayout::template Loader<Tile::m, 2, Tile::lanes> ALoader;
     typedef typename BLayout::template Loader<Tile::n, 1, Tile::lanes> BLoader;
     // B's bytes may be transposed before the barrier, but not stored.
@@ -72,7 +74,7 @@ GEMM_DEVICE void gemm_tile(const Arguments& arg) {
     // What I multiply.
     Fragments<typename ALayout::Key> a_rows(a_lds, wave_row, lane);
     Fragments<typename BLayout::Key> b_rows(b_lds, wave_column, lane);
-    Scales<Tile> scales(arg.a_scale, arg.b_scale, arg.m, arg.n, arg.k, at.row + wave_row, at.column + wave_column, lane,
+    Scales<Tile> scales(arg.a_scale, arg.b_scale, m, n, arg.a.k, at.row + wave_row, at.column + wave_column, lane,
                         at.first_block);
     i64x2 a_fragment[2][2], b_fragment[nj][2];  // [sub-tile, in turn][half of the 128 k]
     f32x4 total[mi][nj], part[2][2];            // [slot, in turn][sub-tile of the slot]
@@ -161,7 +163,8 @@ GEMM_DEVICE void gemm_tile(const Arguments& arg) {
     }
     total[mi - 1][1][3] = __builtin_fmaf(part[0][1][3], scale, total[mi - 1][1][3]);
 
-    store<Tile>(total, arg.out, arg.m, arg.n, at.row, wave_row, at.column + wave_column, lane);
+    if (arg.parts > 1 && !reduce_parts<Tile>(total, arg.workspace, at, arg.parts, thread, lds)) return;
+    store<Tile>(total, arg.out, m, n, at.row, wave_row, at.column + wave_column, lane);
 }
 
 }  // namespace gemm

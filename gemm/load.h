@@ -12,86 +12,141 @@
 
 namespace gemm {
 
-// One row is contiguous in K: 16 bytes of it are a chunk in LDS. 8 lanes bring a row, so a load fetches whole lines.
+// A or B^T in global memory: row x, k at data + x * row_stride + k * k_stride. One of the strides is 1.
+struct Operand {
+    const u8* data;
+    int rows, k, row_stride, k_stride;
+};
+
+// What a workgroup reads of it: rows from first_row on, k from first_k on; nothing at all if there are no blocks.
+struct Window {
+    int first_row, tile_rows, first_k;
+    bool any;
+};
+
+// One lane's share as chunks of 16 consecutive k of a row, 8 lanes a row: a load fetches whole lines.
+template <class Source, int rows, int parts, int lanes>
+struct ChunkLoader {
+    static constexpr int part_rows = rows / parts, pass_rows = lanes / 8, loads = part_rows / pass_rows;
+    static constexpr int store_step = 0, refill_steps = loads;
+    static constexpr GEMM_DEVICE int slots_before(int step) { return 2 * step; }
+    static_assert(loads > 0 && KContiguousKey::of(pass_rows) == 0, "a pass is whole rows and keeps the key");
+    u32 global_offset, lds_offset;
+    u32x4 data[parts][loads];
+
+    GEMM_DEVICE ChunkLoader(const Source& source, int thread) {
+        int row = thread / 8, chunk = thread % 8;
+        global_offset = source.offset(row, chunk * 16);
+        lds_offset = row * lds_row_bytes + ((chunk ^ KContiguousKey::of(row)) << 4);
+    }
+
+    template <int part>
+    GEMM_DEVICE void load(int pass, const Source& source) {
+        data[part][pass] = source.chunk(global_offset + source.offset(part * part_rows + pass * pass_rows, 0));
+    }
+    template <int part>
+    GEMM_DEVICE void load_all(const Source& source) {
+        static_for<loads>([&](auto pass) { load<part>(pass.value, source); });
+    }
+    template <int part>
+    GEMM_DEVICE void refill(int pass, u8* lds, const Source& source) {
+        int row = part * part_rows + pass * pass_rows;
+        *reinterpret_cast<u32x4*>(lds + lds_offset + row * lds_row_bytes) = data[part][pass];
+        load<part>(pass, source);
+    }
+    template <int part>
+    GEMM_DEVICE void arrive() {
+        static_for<loads>([&](auto pass) { settle(data[part][pass.value]); });
+    }
+    GEMM_DEVICE void settle_offsets() {}
+};
+
+// k_stride 1, data and row_stride multiples of 4.
 struct KContiguous {
     typedef KContiguousKey Key;
 
     struct Source {
         const u8* base;
-        u32 pitch, bytes, k_offset;
+        u32 row_stride, bytes, k_offset;
 
-        GEMM_DEVICE Source(const u8* matrix, int pitch, int rows, int k, int tile_rows, int first_row, int first_k,
-                           bool any)
-            : base(matrix + i64(first_row) * pitch), pitch(pitch), k_offset(first_k) {
-            bytes = any ? u32(min(rows - first_row, tile_rows) - 1) * pitch + k : 0;
+        GEMM_DEVICE Source(const Operand& x, const Window& w)
+            : base(x.data + i64(w.first_row) * x.row_stride), row_stride(x.row_stride), k_offset(w.first_k) {
+            bytes = w.any ? u32(min(x.rows - w.first_row, w.tile_rows) - 1) * row_stride + x.k : 0;
+        }
+        GEMM_DEVICE u32 offset(int row, int k) const { return row * row_stride + k; }
+        // NOTE: k is kept out of `offset` and in the scalar one, which some documents exclude from the bounds check and
+        // others do not. Rows past the end are outside under both readings.
+        GEMM_DEVICE u32x4 chunk(u32 offset) const {
+            return __builtin_amdgcn_raw_buffer_load_b128(buffer(base, bytes), offset, k_offset, 0);
         }
         GEMM_DEVICE void advance(bool more) {
             k_offset += block_k;
             bytes = more ? bytes : 0;
         }
     };
-
     template <int rows, int parts, int lanes>
-    struct Loader {
-        static constexpr int part_rows = rows / parts, pass_rows = lanes / 8, loads = part_rows / pass_rows;
-        static constexpr int store_step = 0, refill_steps = loads;
-        static constexpr GEMM_DEVICE int slots_before(int step) { return 2 * step; }
-        static_assert(loads > 0 && pass_rows % 32 == 0 && Key::of(32) == 0, "a pass is whole rows and keeps the key");
-        u32 global_offset, lds_offset;
-        u32x4 data[parts][loads];
-
-        GEMM_DEVICE Loader(const Source& source, int thread) {
-            int row = thread / 8, chunk = thread % 8;
-            global_offset = row * source.pitch + chunk * 16;
-            lds_offset = row * lds_row_bytes + ((chunk ^ Key::of(row)) << 4);
-        }
-
-        template <int part>
-        GEMM_DEVICE void load(int pass, const Source& source) {
-            u32 offset = global_offset + (part * part_rows + pass * pass_rows) * source.pitch;
-            data[part][pass] =
-                __builtin_amdgcn_raw_buffer_load_b128(buffer(source.base, source.bytes), offset, source.k_offset, 0);
-        }
-        template <int part>
-        GEMM_DEVICE void load_all(const Source& source) {
-            static_for<loads>([&](auto pass) { load<part>(pass.value, source); });
-        }
-        template <int part>
-        GEMM_DEVICE void refill(int pass, u8* lds, const Source& source) {
-            int row = part * part_rows + pass * pass_rows;
-            *reinterpret_cast<u32x4*>(lds + lds_offset + row * lds_row_bytes) = data[part][pass];
-            load<part>(pass, source);
-        }
-        template <int part>
-        GEMM_DEVICE void arrive() {
-            GEMM_UNROLL
-            for (int pass = 0; pass < loads; pass++) settle(data[part][pass]);
-        }
-        GEMM_DEVICE void settle_offsets() {}
-    };
+    using Loader = ChunkLoader<Source, rows, parts, lanes>;
 };
 
-// Consecutive rows are contiguous, for one k: a lane brings a patch of 8 rows by 4 or 8 consecutive k, 8 rows a load,
-// and transposes it in registers. 8 lanes bring 64 contiguous bytes.
+// Any address and any strides: 16 loads of a byte for a chunk, waited for at once. For what the others cannot do; slow.
+struct AnyStrides {
+    typedef KContiguousKey Key;
+
+    struct Source {
+        const u8* base;
+        u32 row_stride, k_stride, bytes;
+
+        GEMM_DEVICE Source(const Operand& x, const Window& w)
+            : base(x.data + i64(w.first_row) * x.row_stride + i64(w.first_k) * x.k_stride),
+              row_stride(x.row_stride),
+              k_stride(x.k_stride) {
+            u32 last_row = min(x.rows - w.first_row, w.tile_rows) - 1;
+            bytes = w.any ? last_row * row_stride + (block_k - 1) * k_stride + 1 : 0;
+        }
+        GEMM_DEVICE u32 offset(int row, int k) const { return row * row_stride + k * k_stride; }
+        GEMM_DEVICE u32x4 chunk(u32 offset) const {
+            u32x4 packed = 0;
+            settle(offset);  // so that 16 sums of it and a stride are not kept in registers for the whole loop
+            GEMM_UNROLL
+            for (int i = 0; i < 16; i++) {
+                u32 byte = __builtin_amdgcn_raw_buffer_load_b8(buffer(base, bytes), offset + i * k_stride, 0, 0);
+                packed[i / 4] |= byte << i % 4 * 8;
+            }
+            return packed;
+        }
+        GEMM_DEVICE void advance(bool more) {
+            base += i64(block_k) * k_stride;
+            bytes = more ? bytes : 0;
+        }
+    };
+    template <int rows, int parts, int lanes>
+    using Loader = ChunkLoader<Source, rows, parts, lanes>;
+};
+
+// row_stride 1: a lane brings a patch of 8 rows by 4 or 8 consecutive k, 8 rows a load, and transposes it in registers.
+// 8 lanes bring 64 contiguous bytes. The data must end at a multiple of 4 bytes, because what is outside is decided for
+// 4 bytes at a time. aligned: so must each k begin. If not, a load takes one word more and v_alignbyte cuts out the
+// middle: the shift is the same in all lanes.
+template <bool aligned>
 struct RowContiguous {
     typedef RowContiguousKey Key;
 
     struct Source {
-        const u8* base;
-        u32 pitch, bytes;
+        const u8* base;  // rounded down to a multiple of 4
+        u32 k_stride, skew, bytes;
 
-        GEMM_DEVICE Source(const u8* matrix, int pitch, int rows, int k, int tile_rows, int first_row, int first_k,
-                           bool any)
-            : base(matrix + i64(first_k) * pitch + first_row), pitch(pitch) {
-            bytes = any ? (block_k - 1) * u32(pitch) + rows - first_row : 0;
+        GEMM_DEVICE Source(const Operand& x, const Window& w) : k_stride(x.k_stride) {
+            base = x.data + i64(w.first_k) * x.k_stride + w.first_row;
+            skew = aligned ? 0 : reinterpret_cast<unsigned long>(base) % 4;
+            base -= skew;
+            bytes = w.any ? skew + (block_k - 1) * k_stride + x.rows - w.first_row : 0;
         }
+        GEMM_DEVICE u32 shift(int k) const { return aligned ? 0 : (skew + k % 4 * k_stride) % 4; }
         GEMM_DEVICE void advance(bool more) {
-            base += i64(block_k) * pitch;
-            __builtin_assume(reinterpret_cast<unsigned long>(base) >> 48 == 0);  // an address fits a buffer's 48 bits
+            base += i64(block_k) * k_stride;
             bytes = more ? bytes : 0;
         }
     };
-
     // Two bytes of `low` and two of `high`, by a selector of v_perm_b32: bytes 0-3 are of low, 4-7 of high.
     static GEMM_DEVICE void interleave(u32& low, u32& high, u32 first, u32 second) {
         u32 x = __builtin_amdgcn_perm(high, low, first), y = __builtin_amdgcn_perm(high, low, second);
@@ -103,15 +158,17 @@ struct RowContiguous {
         static constexpr int part_rows = rows / parts, patch_rows = 8, words = patch_rows / 4;
         static constexpr int patch_k = part_rows * block_k / lanes / patch_rows;
         static_assert(patch_k == 4 || patch_k == 8, "what is written to LDS is 4 or 8 bytes of a row");
-        static constexpr int transpose_steps = 2 * patch_k, store_steps = 4, load_steps = patch_k;
-        static constexpr int store_step = transpose_steps, refill_steps = transpose_steps + store_steps + load_steps;
-        static constexpr GEMM_DEVICE int slots_before(int step) {  // two v_perm, or one access
-            return step < transpose_steps ? 2 * step : transpose_steps + step;
+        static constexpr int align_steps = aligned ? 0 : patch_k, transpose_steps = 2 * patch_k, load_steps = patch_k;
+        static constexpr int store_step = align_steps + transpose_steps, load_step = store_step + 4;
+        static constexpr int refill_steps = load_step + load_steps;
+        static constexpr GEMM_DEVICE int slots_before(int step) {  // two v_alignbyte or v_perm, or one access
+            return step < store_step ? 2 * step : store_step + step;
         }
         static constexpr int groups = part_rows / patch_rows;
         static_assert(Key::of(64) == 0 && part_rows % 64 == 0, "the second half has the keys of the first");
-        u32 global_offset[patch_k], lds_offset[4];  // of each k; of each row of four
-        u32 data[parts][patch_k][words];  // loaded: k, rows of 4. After the transposition: k / 4, row % 4; row / 4
+        u32 global_offset[patch_k], lds_offset[4];   // of each k; of each row of four
+        u32 shift[4];                                // bytes, of each k of four
+        u32 data[parts][patch_k][words + !aligned];  // loaded: k, rows of 4. Transposed: k / 4, row % 4; row / 4
 
         GEMM_DEVICE Loader(const Source& source, int thread) {
             // Low bits of the lane: which 8 rows, then which part of a 16-byte chunk, so that LDS serves 16 lanes (32
@@ -121,7 +178,9 @@ struct RowContiguous {
             int rest = thread / (patch_k == 8 ? 16 : 32);
             int group = thread % 8 + 8 * (rest % (groups / 8)), chunk = rest / (groups / 8);
             int row = group * patch_rows, k = chunk * 16 + in_chunk * patch_k;
-            for (int j = 0; j < patch_k; j++) global_offset[j] = (k + j) * source.pitch + row;
+            for (int j = 0; j < 4; j++) shift[j] = source.shift(j);
+            for (int j = 0; j < patch_k; j++)
+                global_offset[j] = source.skew + (k + j) * source.k_stride + row - shift[j % 4];
             for (int e = 0; e < 4; e++)
                 lds_offset[e] = (row + e) * lds_row_bytes + ((chunk ^ Key::of(row + e)) << 4) + in_chunk * patch_k;
             for (int e = 0; e < 4; e++) settle(lds_offset[e]);  // four registers, not one and additions in the loop
@@ -129,10 +188,21 @@ struct RowContiguous {
 
         template <int part>
         GEMM_DEVICE void load(int j, const Source& source) {
-            u32x2 loaded = __builtin_amdgcn_raw_buffer_load_b64(buffer(source.base, source.bytes),
-                                                                global_offset[j] + part * part_rows, 0, 0);
-            data[part][j][0] = loaded[0];
-            data[part][j][1] = loaded[1];
+            Buffer from = buffer(source.base, source.bytes);
+            u32 offset = global_offset[j] + part * part_rows;
+            if constexpr (aligned) {
+                u32x2 loaded = __builtin_amdgcn_raw_buffer_load_b64(from, offset, 0, 0);
+                for (int word = 0; word < 2; word++) data[part][j][word] = loaded[word];
+            } else {
+                u32x3 loaded = __builtin_amdgcn_raw_buffer_load_b96(from, offset, 0, 0);
+                for (int word = 0; word < 3; word++) data[part][j][word] = loaded[word];
+            }
+        }
+        template <int part>
+        GEMM_DEVICE void align(int j) {
+            u32* w = data[part][j];
+            for (int word = 0; word < words; word++)
+                w[word] = __builtin_amdgcn_alignbyte(w[word + 1], w[word], shift[j % 4]);
         }
         // Half of the transposition of a 4 × 4 bytes: two of its four words.
         template <int part>
@@ -170,18 +240,20 @@ struct RowContiguous {
         }
         template <int part>
         GEMM_DEVICE void refill(int step, u8* lds, const Source& source) {
-            if (step < transpose_steps)
-                transpose<part>(step);
-            else if (step < transpose_steps + store_steps)
-                store<part>(step - transpose_steps, lds);
+            if (step < align_steps)
+                align<part>(step);
+            else if (step < store_step)
+                transpose<part>(step - align_steps);
+            else if (step < load_step)
+                store<part>(step - store_step, lds);
             else
-                load<part>(step - transpose_steps - store_steps, source);
+                load<part>(step - load_step, source);
         }
         template <int part>
         GEMM_DEVICE void arrive() {
             GEMM_UNROLL
             for (int j = 0; j < patch_k; j++)
-                for (int word = 0; word < words; word++) settle(data[part][j][word]);
+                for (u32& word : data[part][j]) settle(word);
         }
         GEMM_DEVICE void settle_offsets() {
             GEMM_UNROLL

@@ -1,0 +1,49 @@
+// Splitting K: several workgroups sum parts of one tile, and the last to arrive adds them up, in the same launch.
+#pragma once
+#include "device.h"
+#include "lds.h"
+#include "tile.h"
+
+namespace gemm {
+
+// partial  parts × Tile::m × Tile::n floats a tile, in the order of the lanes: 1 KiB a wave and store
+// arrived  a counter a tile; 0 before the launch and after it
+struct Workspace {
+    f32x4* partial;
+    u32* arrived;
+};
+
+// Leaves this part's accumulators in the workspace. In the workgroup that is last, total becomes the sum of all parts,
+// added in order of k whoever is last, so that every run gives the same bits. Returns whether this one is.
+template <class Tile>
+GEMM_DEVICE bool reduce_parts(f32x4 (&total)[Tile::subtiles_m][Tile::subtiles_n], const Workspace& workspace,
+                              const Place& at, int parts, int thread, u8* lds) {
+    constexpr int values = Tile::subtiles_m * Tile::subtiles_n;
+    f32x4* partial = workspace.partial + i64(at.tile) * parts * values * Tile::lanes + thread;
+    f32x4* mine = partial + i64(at.part) * values * Tile::lanes;
+    f32x4* flat = &total[0][0];
+    GEMM_UNROLL
+    for (int v = 0; v < values; v++) mine[v * Tile::lanes] = flat[v];
+
+    // All waves' stores reach the device's memory before the count does.
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
+    lds_barrier();
+    u32* before = reinterpret_cast<u32*>(lds);  // the tile is not needed any more
+    if (thread == 0)
+        *before = __hip_atomic_fetch_add(workspace.arrived + at.tile, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    lds_barrier();
+    if (int(__builtin_amdgcn_readfirstlane(*before)) != parts - 1) return false;
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");
+    if (thread == 0) workspace.arrived[at.tile] = 0;
+
+    GEMM_UNROLL
+    for (int v = 0; v < values; v++) flat[v] = partial[v * Tile::lanes];
+    _Pragma("unroll 1") for (int part = 1; part < parts; part++) {
+        partial += values * Tile::lanes;
+        GEMM_UNROLL
+        for (int v = 0; v < values; v++) flat[v] += partial[v * Tile::lanes];
+    }
+    return true;
+}
+
+}  // namespace gemm
