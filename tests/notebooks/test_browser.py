@@ -1,6 +1,7 @@
 """The lessons as a learner meets them: JupyterLab in a real browser, every cell run, every control moved."""
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -32,8 +33,10 @@ SHOWN = "explorer => [...explorer.querySelectorAll('figure, [role=status]')].map
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """URL of a JupyterLab on this checkout, with settings and history of its own."""
+    """URL of a JupyterLab on a copy of the lessons, as it saves what it opens; settings and history of its own."""
     home = tmp_path_factory.mktemp("home")
+    shutil.copytree(course.NOTEBOOKS, home / "course" / "notebooks")
+    (home / "course" / "build").symlink_to(course.ROOT / "build")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -46,7 +49,7 @@ def lab(tmp_path_factory):
     server = subprocess.Popen(
         [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}",
          "--IdentityProvider.token=", "--LabApp.expose_app_in_browser=True",
-         f"--ServerApp.root_dir={course.ROOT}"], env=environment, stdout=log, stderr=subprocess.STDOUT)
+         f"--ServerApp.root_dir={home / 'course'}"], env=environment, stdout=log, stderr=subprocess.STDOUT)
     url = f"http://127.0.0.1:{port}"
     for _ in range(300):
         try:
@@ -98,7 +101,8 @@ def test_every_cell_runs_without_an_error_in_the_page(lesson):
     text = lesson.inner_text(".jp-Notebook")
     assert "model not found" not in text.lower()
     # A traceback is shown as stderr too: one is right for each cell that is meant to raise, anything more is not.
-    meant = [cell for cell in course.code_cells(nbformat.read(lesson.path, 4)) if "raises-exception" in course.tags(cell)]
+    cells = course.code_cells(nbformat.read(lesson.path, 4))
+    meant = [cell for cell in cells if "raises-exception" in course.tags(cell)]
     said = lesson.locator("[data-mime-type='application/vnd.jupyter.stderr']").all_inner_texts()
     assert len(said) == len(meant), said
     assert lesson.complaints == []
