@@ -7,7 +7,6 @@ Source of the protocol: huggingface_hub 2.4.0 (hf_api.py, _commit_api.py, lfs.py
 """
 
 import base64
-import binascii
 import hmac
 import re
 import secrets
@@ -76,7 +75,7 @@ def kernel_routes(hub):
         Route(repo + "/xet-write-token/{revision:segment}", hub.no_xet),
         Route(NO_XET, hub.no_xet_said),
         Route("/kernels/{owner:segment}/{name:segment}/info/lfs/objects/batch", hub.lfs_batch, methods=["POST"]),
-        Route("/lfs/{sha256:segment}/{size:int}", hub.lfs_upload, methods=["PUT"]),
+        Route("/lfs/{sha256:segment}/{size:segment}", hub.lfs_upload, methods=["PUT"]),
         Route("/kernels/{owner:segment}/{name:segment}/resolve/{revision:segment}/{path:rest}", hub.resolve),
     ]
 
@@ -172,7 +171,8 @@ class Hub:
         if wanted.get("type") != "kernel":
             raise HubError(400, f"The repository type is {wanted.get('type') or 'model'}, this Hub holds kernels only: "
                                 "--type kernel, or repo_type=\"kernel\".")
-        return wanted.get("organization") or self._user(request) or "", body.field(wanted, "name", str)
+        owner = body.field(wanted, "organization", str, self._user(request) or "nobody")
+        return owner, body.field(wanted, "name", str)
 
     def info(self, request):
         repo, revision = self._revision(request)
@@ -190,7 +190,7 @@ class Hub:
 
     async def create_branch(self, request):
         wanted = await body.json_object(request)
-        return await run_in_threadpool(self._create_branch, request, wanted.get("startingPoint") or "main")
+        return await run_in_threadpool(self._create_branch, request, body.field(wanted, "startingPoint", str, "main"))
 
     def _create_branch(self, request, start):
         repo, _ = self._repo_to_write(request)
@@ -278,8 +278,8 @@ class Hub:
                 operations.append(await run_in_threadpool(self._operation, line))
         oid = await run_in_threadpool(
             self.store.commit, repo, request.path_params["revision"], operations, author=user,
-            title=str(header.get("summary", "")), description=str(header.get("description", "")),
-            parent=header.get("parentCommit"))
+            title=body.field(header, "summary", str, ""), description=body.field(header, "description", str, ""),
+            parent=body.field(header, "parentCommit", str, "") or None)
         url = f"{base_url(request)}/kernels/{repo.repo_id}/commit/{oid}"
         return JSONResponse({"success": True, "commitOid": oid, "commitUrl": url, "hookOutput": ""})
 
@@ -296,7 +296,7 @@ class Hub:
                                 "or deletedFolder.")
         try:
             content = base64.b64decode(body.field(value, "content", str), validate=True)
-        except binascii.Error as error:
+        except ValueError as error:
             raise HubError(400, f"The content of {path} is not base64: {error}") from None
         sha256 = self.store.objects.put(content)
         return "add", File(checked_path(path), gitids.blob_id(content), len(content), sha256, False)
@@ -345,8 +345,8 @@ class Hub:
         if not hmac.compare_digest(signature, request.query_params.get("signature", "")) or int(expires) < time.time():
             raise HubError(403, "This upload address was not given out by this server, or has expired; upload again.")
         with Arrival(self.store.objects) as arrival:
-            await body.into(request, arrival, size)
-            await run_in_threadpool(arrival.keep, sha256, size)
+            await body.into(request, arrival, int(size))
+            await run_in_threadpool(arrival.keep, sha256, int(size))
         return Response(headers={"ETag": f'"{sha256}"'})
 
 
@@ -373,8 +373,8 @@ def is_below(path, folder):
 def upload_mode(file):
     """Return "lfs" for a file that is large or not text, judged by its first 512 bytes, else "regular"."""
     try:
-        sample = base64.b64decode(file.get("sample") or "", validate=True)
-    except (binascii.Error, TypeError, ValueError):
+        sample = base64.b64decode(body.field(file, "sample", str, ""), validate=True)
+    except ValueError:
         raise HubError(400, f"The sample of {file['path']} is not base64.") from None
     is_text = b"\0" not in sample and "�" not in sample[:-3].decode(errors="replace")  # -3: a character may be cut
     return "regular" if is_text and body.field(file, "size", int) <= REGULAR_BYTES else "lfs"

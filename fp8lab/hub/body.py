@@ -46,11 +46,18 @@ async def json_object(request):
     return parsed_object(await small(request))
 
 
-def field(value, name, kind):
-    """Return value[name] if it is of this Python type, or raise HubError 400."""
+def field(value, name, kind, default=None):
+    """Return value[name] if it is of this Python type, the default if it is missing, or raise HubError 400."""
     found = value.get(name) if isinstance(value, dict) else None
+    if found is None and default is not None:
+        return default
     if not isinstance(found, kind) or (kind is int and (isinstance(found, bool) or found < 0)):
         raise HubError(400, f"The body's {name!r} is {found!r:.80}, needs a {kind.__name__}.")
+    if kind is str and not found.isascii():
+        try:
+            found.encode()
+        except UnicodeEncodeError:
+            raise HubError(400, f"The body's {name!r} holds half of a surrogate pair, which is no text.") from None
     return found
 
 

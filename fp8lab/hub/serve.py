@@ -89,6 +89,8 @@ def serve(args):
         port = listener.getsockname()[1]
         app = create_app(store, {*LOOPBACK, args.host, *args.allow_host}, args.max_file_mib << 20)
         print(f"http://{args.host}:{port}", flush=True)
+        print(f"For clients: HF_ENDPOINT=http://{args.host}:{port} HF_HUB_DISABLE_XET=1, and HF_TOKEN from "
+              f"`fp8lab hub user {args.root} NAME`", file=sys.stderr)
         LOGGING_CONFIG["handlers"]["access"]["stream"] = "ext://sys.stderr"  # stdout holds the address only
         server = uvicorn.Server(uvicorn.Config(app, server_header=False, timeout_graceful_shutdown=5))
         if args.until_stdin_closes:

@@ -176,6 +176,7 @@ class Store:
         self.objects.sync([sha256])
         first = File(".gitattributes", gitids.blob_id(attributes), len(attributes), sha256, False)
         with self._change() as execute:
+            [(owner,)] = self._rows("SELECT name FROM account WHERE name = ?", owner) or [(owner,)]  # as it is written
             if self._rows("SELECT 1 FROM repo WHERE owner = ? AND name = ?", owner, name):
                 raise HubError(409, f"The kernel repository {owner}/{name} exists already.")
             repo = execute("INSERT INTO repo (owner, name, private, created) VALUES (?, ?, ?, ?)",

@@ -103,6 +103,9 @@ def test_what_is_not_there_is_404_with_the_code_clients_read(hub, published, pat
 
 def test_repository_names_are_found_in_any_case_and_told_in_their_own(hub, published):
     assert hub.call("GET", "/api/kernels/MyOrg/READING").json()["id"] == published
+    wanted = {"type": "kernel", "name": "cased", "organization": "MYORG"}
+    assert hub.call("POST", "/api/repos/create", wanted, hub.token).status == 200
+    assert hub.call("GET", "/api/kernels/myorg/cased").json()["id"] == "myorg/cased"
 
 
 def test_a_private_repository_is_there_for_members_only(hub):

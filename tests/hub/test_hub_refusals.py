@@ -1,9 +1,12 @@
 """What the Hub refuses, and that a refusal changes nothing."""
 
 import json
+from urllib.parse import quote
 
 import pytest
 from hub_clients import add, add_lfs, lfs_object
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 WRITES = [
     ("POST", "/api/repos/create", {"type": "kernel", "name": "new", "organization": "myorg"}),
@@ -109,11 +112,30 @@ def test_deleting_what_is_not_there_is_refused(hub, repo):
     b'"base64"}}', b'{"key": "file", "value": {"path": "x", "content": "eA==", "encoding": "utf-8"}}',
     b'{"key": "nonsense", "value": {"path": "x"}}', b'{"key": "lfsFile", "value": {"path": "x", "oid": "../../y", '
     b'"size": 1}}', b'{"key": "lfsFile", "value": {"path": "x", "oid": "' + b"0" * 64 + b'", "size": -1}}',
-    b'{"key": "header", "value": 7}', b"[" * 100_000])
+    b'{"key": "header", "value": 7}', b"[" * 100_000, b'{"key": "header", "value": {"summary": "\\ud800"}}',
+    b'{"key": "header", "value": {"parentCommit": 7}}', b'{"key": "file", "value": {"path": "\\ud800", "content": "", '
+    b'"encoding": "base64"}}',
+    '{"key": "file", "value": {"path": "x", "content": "é", "encoding": "base64"}}'.encode()])
 def test_a_malformed_commit_is_refused_with_a_sentence(hub, repo, text):
     answer = hub.call("POST", f"/api/kernels/{repo}/commit/v1", text, hub.token)
     assert (answer.status, hub.files(repo)) == (400, {})
     assert answer.json()["error"]
+
+
+@pytest.mark.parametrize(("method", "path", "body"), [
+    ("POST", "/api/repos/create", {"type": "kernel", "name": 7, "organization": "myorg"}),
+    ("POST", "/api/repos/create", {"type": "kernel", "name": "x", "organization": ["myorg"]}),
+    ("POST", "/api/kernels/{repo}/branch/v5", {"startingPoint": 7}),
+    ("POST", "/api/kernels/{repo}/preupload/v1", {"files": ["x"]}),
+    ("POST", "/api/kernels/{repo}/preupload/v1", {"files": [{"path": "x", "sample": "é", "size": 1}]}),
+    ("POST", "/api/kernels/{repo}/preupload/v1", {"files": [{"path": "x", "sample": "", "size": "1"}]}),
+    ("POST", "/api/validate-yaml", {"content": None}),
+    ("POST", "/kernels/{repo}.git/info/lfs/objects/batch", {"operation": "upload", "objects": [7]}),
+    ("POST", "/kernels/{repo}.git/info/lfs/objects/batch", {"operation": "download", "objects": []}),
+])
+def test_a_value_of_the_wrong_type_is_refused(hub, repo, method, path, body):
+    answer = hub.call(method, path.format(repo=repo), body, hub.token)
+    assert (answer.status, bool(answer.json()["error"])) == (400, True)
 
 
 def test_a_regular_file_over_ten_mebibytes_is_refused(hub, repo):
@@ -173,3 +195,38 @@ def test_pull_requests_and_xet_are_refused_with_the_way_out(hub, repo):
     assert (answer.status, "HF_HUB_DISABLE_XET=1" in answer.headers["Location"]) == (307, True)
     answer = hub.call("GET", answer.headers["Location"])
     assert (answer.status, "HF_HUB_DISABLE_XET=1" in answer.json()["error"]) == (400, True)
+
+
+SEGMENTS = st.one_of(
+    st.sampled_from(["myorg", "playground", "v1", "main", "refs%2Fheads%2Fv1", "x", "%00", "%ff", "%", "%zz", "..", "*",
+                     "playground.git", "0" * 40, "[0-9a-f]", "%2e%2e", "a" * 3000, "1" * 5000]),
+    st.text(st.characters(), min_size=1, max_size=5).map(
+        lambda text: quote(text.encode("utf-8", "surrogatepass"), safe="")))
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(st.characters(), max_size=5)  # lone surrogates too
+    | st.sampled_from(["kernel", "file", "upload", "../x", "0" * 64]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
+        st.sampled_from(["type", "name", "organization", "key", "value", "path", "content", "encoding", "oid", "size",
+                         "files", "sample", "objects", "operation", "startingPoint", "summary", "parentCommit",
+                         "visibility"]), inner, max_size=5), max_leaves=12)
+CALLS = st.sampled_from(
+    ["/api/whoami-v2", "/api/organizations/{}/overview", "/api/repos/create", "/api/repos/delete", "/api/validate-yaml",
+     "/api/kernels/{}/{}", "/api/kernels/myorg/playground/{}", "/api/kernels/myorg/playground/tree/{}/{}",
+     "/api/kernels/myorg/playground/branch/{}", "/api/kernels/myorg/playground/preupload/{}",
+     "/api/kernels/myorg/playground/commit/v1", "/api/kernels/myorg/playground/paths-info/{}",
+     "/api/kernels/myorg/playground/commits/{}", "/kernels/{}/{}/info/lfs/objects/batch",
+     "/kernels/myorg/playground/resolve/{}/{}", "/lfs/{}/{}?expires={}&signature={}", "/{}"])
+
+
+@pytest.fixture(scope="module")
+def playground(hub):
+    hub.create("myorg/playground")
+
+
+@settings(max_examples=300, deadline=None)
+@given(method=st.sampled_from(["GET", "HEAD", "POST", "PUT", "DELETE"]), call=CALLS, body=VALUES,
+       segments=st.tuples(*[SEGMENTS] * 4), authorised=st.booleans())
+def test_nothing_a_client_sends_breaks_the_server(hub, playground, method, call, body, segments, authorised):
+    path = call.format(*segments)
+    answer = hub.call(method, path, json.dumps(body).encode(), hub.token if authorised else None)
+    assert answer.status < 500, (method, path, body, answer.body)
