@@ -82,5 +82,4 @@ def integer(label, value, low, high, step=1):
 
 def choice(label, options, value):
     return widgets.ToggleButtons(description=label, options=options, value=value,
-                                 style={**LABEL, "button_width": "auto"},
-                                 layout=widgets.Layout(width="max-content"))    # else the label takes a line
+                                 style={**LABEL, "button_width": "auto"})
