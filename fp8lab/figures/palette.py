@@ -1,4 +1,4 @@
-"""Colours and sizes of every figure, once: they stay apart for colour-blind eyes, and hatches keep them apart in print.
+"""Colours and sizes of every figure, once: they stay apart for colour-blind eyes, and those side by side also in grey.
 
 tests/figures/test_palette.py measures the distance of each pair under protanopia, deuteranopia, tritanopia and in grey.
 Data on a scale use the colour map of the same family, cividis (made for this purpose: arXiv 1712.01662).
@@ -16,7 +16,7 @@ RED = "#b8391f"       # wrong or lost: NaN, overflow, error, the sign
 GREY = "#8f939b"      # context: everything else
 
 CATEGORIES = {"blue": BLUE, "sky": SKY, "yellow": YELLOW, "red": RED, "grey": GREY}
-HATCHES = {BLUE: "", SKY: "//", YELLOW: "", RED: "xx", GREY: ".."}    # the second cue beside the colour
+SIDE_BY_SIDE = ((BLUE, YELLOW), (RED, BLUE), (GREY, YELLOW), (BLUE, SKY), (GREY, BLUE))    # fills that meet unlabelled
 TEXT_ON = {BLUE: "white", SKY: INK, YELLOW: INK, RED: "white", GREY: INK}
 SCALE = "cividis"     # the colour map for data on a scale
 
