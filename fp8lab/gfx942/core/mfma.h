@@ -136,36 +136,44 @@ typedef struct {
     i8 low[16 * 32];        // the same, but 64 for a zero
 } Fp8Operand;
 
-static inline __attribute__((always_inline)) void fp8_decode(const u32 (*v)[LANES], int m, int type, Fp8Operand* to, int group) {
+static ALWAYS_INLINE void fp8_decode(const u32 (*v)[LANES], int m, int type, Fp8Operand* to, int group) {
     // lane l holds row l % m, k = 8 * (l / m) + byte; a group is 16 of k
     u32 f = type == TYPE_FP8 ? 3 : 2, bias = type == TYPE_FP8 ? 8 : 16;
     u32 lanes = 2 * (u32)m, first = (u32)group * lanes;
     for (u32 byte = 0; byte < 8; byte++) {
-        double value[LANES];
+        const u32* from = &v[byte / 4][first];
+        u32 shift = 8 * (byte % 4);
+        float value[LANES];
         i8 top[LANES], low[LANES];
         INDEPENDENT for (u32 l = 0; l < lanes; l++) {
-            u32 x = v[byte / 4][first + l] >> 8 * (byte % 4) & 255;
+            u32 x = from[l] >> shift & 255;
             i32 e = (i32)(x >> f & ((1u << (7 - f)) - 1)), s = (i32)(x & ((1u << f) - 1));
             s = e ? s | 1 << f : s;
             e = (e ? e : 1) - (i32)bias;
-            float scale = as_f32((u32)(e - (i32)f + 127) << 23), y = (float)(x & 0x80 ? -s : s) * scale;
+            float y = (float)(x & 0x80 ? -s : s) * as_f32((u32)(e - (i32)f + 127) << 23);
             value[l] = x == 0x80 ? NAN : y;
             top[l] = (i8)(s ? e : -64);
             low[l] = (i8)(s ? e : 64);
         }
         for (u32 half = 0; half < 2; half++) {
             u32 row = (8 * half + byte) * (u32)m;
-            memcpy(&to->value[row], &value[half * (u32)m], 8 * (u32)m);
+            for (u32 i = 0; i < (u32)m; i++) to->value[row + i] = value[half * (u32)m + i];
             memcpy(&to->top[row], &top[half * (u32)m], (u32)m);
             memcpy(&to->low[row], &low[half * (u32)m], (u32)m);
         }
     }
 }
 
+// Vectors of the compiler (GCC and clang): 64 bytes, in as many registers as the CPU needs for them.
 typedef double V8 __attribute__((vector_size(64), aligned(8), may_alias));
+typedef i64 I8 __attribute__((vector_size(64), aligned(8), may_alias));
+typedef i32 I16 __attribute__((vector_size(64), aligned(4), may_alias));
+typedef u32 U16 __attribute__((vector_size(64), aligned(4), may_alias));
+typedef float F8 __attribute__((vector_size(32), aligned(4), may_alias));
+typedef i8 B16 __attribute__((vector_size(16), aligned(1), may_alias));
 
 // sum[r][j] = Σ_k a[k][i + r] * b[k][j] for `rows` rows from i on
-static inline __attribute__((always_inline)) void fp8_sums(const Fp8Operand* a, const Fp8Operand* b, int m, int rows, int i, double* sum) {
+static ALWAYS_INLINE void fp8_sums(const Fp8Operand* a, const Fp8Operand* b, int m, int rows, int i, double* sum) {
     V8 acc[16];
     int columns = m / 8;
     for (int n = 0; n < 16; n++) acc[n] = (V8){0};
@@ -178,8 +186,20 @@ static inline __attribute__((always_inline)) void fp8_sums(const Fp8Operand* a, 
     for (int n = 0; n < 16; n++) ((V8*)sum)[n] = acc[n];
 }
 
+// How far apart the exponents of each row's elements are.
+static ALWAYS_INLINE void fp8_ranges(const Fp8Operand* a, int m, i8* range) {
+    i8 hi[32], lo[32];
+    for (int i = 0; i < m; i++) hi[i] = -64, lo[i] = 64;
+    for (int k = 0; k < 16; k++)
+        for (int i = 0; i < m; i++) {
+            i8 top = a->top[k * m + i], low = a->low[k * m + i];
+            hi[i] = top > hi[i] ? top : hi[i], lo[i] = low < lo[i] ? low : lo[i];
+        }
+    for (int i = 0; i < m; i++) range[i] = lo[i] == 64 ? 0 : (i8)(hi[i] - lo[i]);
+}
+
 // Largest and smallest exponent among the products of row i, for every column.
-static inline __attribute__((always_inline)) void fp8_exponents(const i8* a, const i8* b, int m, int i, int largest, i8* out) {
+static ALWAYS_INLINE void fp8_exponents(const i8* a, const i8* b, int m, int i, int largest, i8* out) {
     i8 best[32];
     for (int j = 0; j < m; j++) best[j] = largest ? -128 : 127;
     for (int k = 0; k < 16; k++) {
@@ -189,29 +209,31 @@ static inline __attribute__((always_inline)) void fp8_exponents(const i8* a, con
             best[j] = largest ? (e > best[j] ? e : best[j]) : (e < best[j] ? e : best[j]);
         }
     }
-    memcpy(out, best, (size_t)m);
+    for (int j = 0; j < m; j++) out[j] = largest && best[j] < -40 ? -128 : best[j];  // no product but zeros: C stays whole
 }
 
 // Steps 2 and 3 for a row. Returns nonzero if an element needs fused_dot() instead.
-static inline __attribute__((always_inline)) u32 fp8_finish(const double* sum, const i8* exponent, u32* c, int m) {
-    u32 bad[32], worst = 0;
-    INDEPENDENT for (int j = 0; j < m; j++) {
-        u32 x = c[j], negative = (u32)((i32)x >> 31);
-        i32 top = exponent[j], ce = (i32)(x >> 23 & 255);
-        top = top < -40 ? -1000 : top;           // no product but zeros: C stays whole
-        i32 cut = top + 126 - ce;                // low bits of C's mantissa that fall below 2^(top - 24)
-        u32 mask = (1u << (cut < 0 ? 0 : cut > 23 ? 23 : cut)) - 1;
-        u32 whole = (x + (negative & mask)) & ~mask;                     // floor: away from zero if negative
-        u32 last = negative & ((x & 0xff800000) + 0x800000);             // C just below the unit: floor is -unit or 0
-        whole = cut == 24 ? last : cut > 24 ? 0 : whole;
-        double cd = as_f32(whole), s = sum[j], t = s + cd;
-        bad[j] = (t - cd) != s;                  // inexact, or NaN or infinity somewhere
-        i64 u = (i64)bits_f64(t);
-        u = (u + (u >> 63 & 0x1fffff)) & ~0x1fffffll;                    // floor to 31 fractional bits
-        c[j] = bits_f32((float)as_f64((u64)u));
+static ALWAYS_INLINE u64 fp8_finish(const double* sum, const i8* exponent, u32* c, int m) {
+    I8 bad = {0};
+    for (int j = 0; j < m; j += 16) {
+        U16 x = *(const U16*)&c[j], negative = (U16)((I16)x >> 31);
+        I16 cut = __builtin_convertvector(*(const B16*)&exponent[j], I16) + 126 - (I16)(x >> 23 & 255);
+        cut &= ~(cut >> 31);                                   // how many bits of C's mantissa lie below 2^(top - 24)
+        U16 below = ((U16){0} + 1 << (U16)(cut & 31)) - 1, gone = (U16)(cut > 23);
+        U16 whole = (x + (negative & below)) & ~below;          // floor: away from zero if negative
+        U16 unit = negative & ((x & 0xff800000) + 0x800000);    // just below the unit, floor gives -unit or 0
+        whole = (whole & ~gone) | (unit & (U16)(cut == 24));
+        for (int half = 0; half < 2; half++) {
+            F8 single;
+            memcpy(&single, (const u8*)&whole + 32 * half, 32);
+            V8 s = *(const V8*)&sum[j + 8 * half], cd = __builtin_convertvector(single, V8), t = s + cd;
+            bad |= (I8)((t - cd) != s);                         // inexact, or NaN or infinity somewhere
+            I8 u = (I8)t;
+            u = (u + (u >> 63 & 0x1fffff)) & ~0x1fffffll;       // floor to 31 fractional bits
+            *(F8*)&c[j + 8 * half] = __builtin_convertvector((V8)u, F8);
+        }
     }
-    for (int j = 0; j < m; j++) worst |= bad[j];
-    return worst;
+    return bad[0] | bad[1] | bad[2] | bad[3] | bad[4] | bad[5] | bad[6] | bad[7];
 }
 
 static void fp8_exact_row(const Wave* w, const Ins* in, const Shape* s, int group, int i, u32* row) {
@@ -226,23 +248,18 @@ static void fp8_exact_row(const Wave* w, const Ins* in, const Shape* s, int grou
     }
 }
 
-static inline __attribute__((always_inline)) void fp8_matrix(Wave* w, const Ins* in, const Shape* s, int m, u32 (*d)[LANES]) {
+static ALWAYS_INLINE void fp8_matrix(Wave* w, const Ins* in, const Shape* s, int m, u32 (*d)[LANES]) {
     Fp8Operand a __attribute__((aligned(64))), b __attribute__((aligned(64)));
     int rows = 128 / m, lane_groups = LANES / m, fast = (int)w->launch->fast_mfma;
     int within = s->a == TYPE_FP8 && s->b == TYPE_FP8 ? 18 : s->a == s->b ? 20 : 19;  // 24 - bits of a product's fraction
     for (int group = 0; group < s->k / 16; group++) {
         fp8_decode((const u32(*)[LANES]) & w->v[in->src[0] - VGPR], m, s->a, &a, group);
         fp8_decode((const u32(*)[LANES]) & w->v[in->src[1] - VGPR], m, s->b, &b, group);
-        int widest_b = 0, range_a[32];
-        for (int i = 0; i < m && !fast; i++) {
-            int hi = -128, lo = 127, hi_b = -128, lo_b = 127;
-            for (int k = 0; k < 16; k++) {
-                hi = a.top[k * m + i] > hi ? a.top[k * m + i] : hi, lo = a.low[k * m + i] < lo ? a.low[k * m + i] : lo;
-                hi_b = b.top[k * m + i] > hi_b ? b.top[k * m + i] : hi_b, lo_b = b.low[k * m + i] < lo_b ? b.low[k * m + i] : lo_b;
-            }
-            range_a[i] = hi - lo;
-            widest_b = hi_b - lo_b > widest_b ? hi_b - lo_b : widest_b;
-        }
+        i8 range_a[32], range_b[32];
+        fp8_ranges(&a, m, range_a);
+        fp8_ranges(&b, m, range_b);
+        int widest_b = 0;
+        for (int j = 0; j < m; j++) widest_b = range_b[j] > widest_b ? range_b[j] : widest_b;
         for (int first = 0; first < m; first += rows) {
             double sum[128] __attribute__((aligned(64)));
             fp8_sums(&a, &b, m, rows, first, sum);
@@ -251,16 +268,17 @@ static inline __attribute__((always_inline)) void fp8_matrix(Wave* w, const Ins*
                 u32* c = &d[4 * (strip / lane_groups) + i % 4][m * (strip % lane_groups)];
                 const double* row = &sum[r * m];
                 if (fast) {
-                    for (int j = 0; j < m; j++) c[j] = bits_f32((float)(row[j] + (double)as_f32(c[j])));
+                    INDEPENDENT for (int j = 0; j < m; j++) c[j] = bits_f32((float)(row[j] + (double)as_f32(c[j])));
                     continue;
                 }
                 i8 top[32], low[32];
-                u32 before[32], slow = 0;
+                u32 before[32];
+                u64 slow = 0;
                 memcpy(before, c, 4 * (size_t)m);
                 fp8_exponents(a.top, b.top, m, i, 1, top);
                 if (range_a[i] + widest_b > within) {
                     fp8_exponents(a.low, b.low, m, i, 0, low);
-                    for (int j = 0; j < m; j++) slow |= top[j] >= -40 && top[j] - low[j] > within;
+                    for (int j = 0; j < m; j++) slow |= top[j] > -128 && top[j] - low[j] > within;
                 }
                 slow |= fp8_finish(row, top, c, m);
                 if (slow) {

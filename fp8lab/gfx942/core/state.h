@@ -196,5 +196,6 @@ static inline void set_pair(Wave* w, u32 r, u64 x) { memcpy(&w->s[r], &x, 8); }
 
 // One copy for all the handlers that call it: the core has a thousand, and must compile in seconds.
 #define OUT_OF_LINE __attribute__((noinline))
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 
 void report(Wave* w, const Ins* in, u32 kind, u32 lane, u64 address, u32 size, u32 other);
