@@ -1,8 +1,6 @@
 """`fp8lab publish` against the Hub: the plan, the upload, a second version, and what stops it."""
 
 import shutil
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import kernel_repository
@@ -12,6 +10,7 @@ from huggingface_hub import HfApi
 from huggingface_hub.errors import HfHubHTTPError
 
 from fp8lab import check, publish
+from fp8lab.cli import main
 
 
 @pytest.fixture(autouse=True)
@@ -129,28 +128,22 @@ def test_a_token_without_the_right_is_told_so(hub, root, who, said):
         publish.upload(publish.Plan("myorg/forbidden", "v1", {}, "card"), api)
 
 
-def test_the_command_is_a_dry_run_until_told_to_upload_and_says_how_to_load(hub, root, tmp_path):
-    client = Client(tmp_path, hub.endpoint, hub.token)
-    del client.environment["HF_HUB_DISABLE_XET"]  # publish knows that a Hub on loopback takes LFS only
-    command = [sys.executable, "-m", "fp8lab.cli", "publish", root, "--repo-id", "myorg/command"]
-
-    def run(*words):
-        return subprocess.run([*command, *words], env=client.environment, text=True, capture_output=True)
-
-    (root / "build/torch-cpu/weights.bin").write_bytes(bytes(5000))
+def test_the_command_is_a_dry_run_until_told_to_upload_and_says_how_to_load(hub, root, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("HF_TOKEN", hub.token)
+    (root / "build/torch-cpu/weights.bin").write_bytes(bytes(5000))  # by LFS, without a word about Xet
     kernel_repository.write_variant(root / "build/torch-cpu")
-    assert "Nothing was sent" in run().stdout
+    command = ["publish", str(root), "--endpoint", hub.endpoint, "--repo-id", "myorg/command"]
+    assert main(command) == 0
+    assert "Nothing was sent" in capsys.readouterr().out
     assert hub.call("GET", "/api/kernels/myorg/command/refs").status == 404
-    done = run("--upload")
-    assert 'get_kernel("myorg/command", version=1)' in done.stdout, done.stderr
-    said = client.script("from kernels import get_kernel\n"
-                         "report('answer', lambda: get_kernel('myorg/command', version=1).answer())")
+    assert main([*command, "--upload"]) == 0
+    assert 'get_kernel("myorg/command", version=1)' in capsys.readouterr().out
+    said = Client(tmp_path, hub.endpoint).script(
+        "from kernels import get_kernel\nreport('answer', lambda: get_kernel('myorg/command', version=1).answer())")
     assert said["answer"] == 42
 
 
-def test_an_unreachable_hub_is_one_line_not_a_traceback(root, tmp_path, capsys):
-    from fp8lab.cli import main
-
+def test_an_unreachable_hub_is_one_line_not_a_traceback(root, capsys):
     assert main(["publish", str(root), "--endpoint", "http://127.0.0.1:9"]) == 1
     said = capsys.readouterr().err
     assert said.startswith("fp8lab publish: ") and "Traceback" not in said
