@@ -209,7 +209,7 @@ def _ninja_file(config, backend, root, work, ops_name, library):
               f"-isystem{torch / 'include'}", f"-I{work}"]
     lines = [
         "# Made by fp8lab/localbuild.py.",
-        f"cxx = {shlex.join(_compiler())}",
+        f"cxx = {shlex.join(compiler())}",
         f"common = {shlex.join(common)}",
         f"libraries = {shlex.quote('-L' + str(torch / 'lib'))} -Wl,--as-needed -ltorch -ltorch_cpu",
         "rule compile",
@@ -232,7 +232,7 @@ def _ninja_file(config, backend, root, work, ops_name, library):
     return "\n".join(lines)
 
 
-def _compiler():
+def compiler():
     wanted = os.environ.get("CXX")
     for command in [wanted] if wanted else ["g++", "clang++", "c++"]:
         words = shlex.split(command)

@@ -55,10 +55,14 @@ void check_isa() {
                     gemm_cpu::isa_names());
 }
 
-int64_t blocks(int64_t size, int64_t block) { return (size + block - 1) / block; }
+int64_t blocks(int64_t size, int64_t block) {
+    return (size + block - 1) / block;
+}
 
 // An axis with one element has no step, whatever its stride says; 1 suits every layout.
-int64_t stride(const Tensor& x, int axis) { return x.size(axis) <= 1 ? 1 : x.stride(axis); }
+int64_t stride(const Tensor& x, int axis) {
+    return x.size(axis) <= 1 ? 1 : x.stride(axis);
+}
 
 }  // namespace
 
@@ -87,12 +91,19 @@ void gemm(const Tensor a, const Tensor b, const Tensor a_scale, const Tensor b_s
     check_disjoint(out_extent, Extent(b_scale, 4), "b_scale");
     check_isa();
 
-    const gemm_cpu::Problem problem = {
-        m, n, k,
-        static_cast<const uint8_t*>(a.data_ptr()), stride(a, 0), stride(a, 1),
-        static_cast<const uint8_t*>(b.data_ptr()), stride(b, 0), stride(b, 1),
-        static_cast<const float*>(a_scale.data_ptr()), static_cast<const float*>(b_scale.data_ptr()),
-        static_cast<uint16_t*>(out.data_ptr()), out.stride(0)};
+    const gemm_cpu::Problem problem = {m,
+                                       n,
+                                       k,
+                                       static_cast<const uint8_t*>(a.data_ptr()),
+                                       stride(a, 0),
+                                       stride(a, 1),
+                                       static_cast<const uint8_t*>(b.data_ptr()),
+                                       stride(b, 0),
+                                       stride(b, 1),
+                                       static_cast<const float*>(a_scale.data_ptr()),
+                                       static_cast<const float*>(b_scale.data_ptr()),
+                                       static_cast<uint16_t*>(out.data_ptr()),
+                                       out.stride(0)};
     STD_TORCH_CHECK(gemm_cpu::gemm(problem), "out of memory");
 }
 

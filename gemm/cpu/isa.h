@@ -15,8 +15,8 @@ struct Task {
 struct Isa {
     const char* name;
     bool (*is_supported)();
-    int tile_m, tile_n;                                     // C elements that are computed in registers
-    int64_t (*workspace_bytes)(int64_t rows, int64_t cols);   // for a task of that size
+    int tile_m, tile_n;                                      // C elements that are computed in registers
+    int64_t (*workspace_bytes)(int64_t rows, int64_t cols);  // for a task of that size
     void (*run)(const Problem&, const Task&, void* workspace);
     void (*quantize)(const Quantization&, int64_t first_block, int64_t last_block);  // rows of blocks
 };

@@ -33,12 +33,12 @@ struct Avx2 {
     // Moved to float16's place, the seven lower bits are value * 2^-7, subnormals included: only the bias differs.
     static Vec packed(const uint8_t* codes, int64_t) {
         const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(codes));
-        const __m128i high = _mm_unpacklo_epi8(_mm_setzero_si128(), bytes);                    // code << 8
+        const __m128i high = _mm_unpacklo_epi8(_mm_setzero_si128(), bytes);  // code << 8
         const __m128i half = _mm_and_si128(_mm_srai_epi16(high, 1), _mm_set1_epi16(static_cast<short>(0xbfff)));
         const Vec value = _mm256_mul_ps(_mm256_cvtph_ps(half), _mm256_set1_ps(128.0f));
         const __m256i code = _mm256_cvtepu8_epi32(bytes);
         const Vec is_nan = _mm256_castsi256_ps(_mm256_cmpeq_epi32(code, _mm256_set1_epi32(0x80)));
-        return _mm256_or_ps(value, is_nan);                                                    // all ones is a NaN
+        return _mm256_or_ps(value, is_nan);  // all ones is a NaN
     }
 };
 
@@ -48,7 +48,7 @@ bool is_supported() {
 
 }  // namespace
 
-const Isa isa_avx2 = {"avx2",        is_supported, Avx2::tile_m, Gemm<Avx2>::tile_n, Gemm<Avx2>::workspace_bytes,
+const Isa isa_avx2 = {"avx2",          is_supported,   Avx2::tile_m, Gemm<Avx2>::tile_n, Gemm<Avx2>::workspace_bytes,
                       Gemm<Avx2>::run, quantize_blocks};
 
 }  // namespace gemm_cpu

@@ -25,8 +25,9 @@ struct Avx512 : Avx512Common {
 
 }  // namespace
 
-const Isa isa_avx512 = {"avx512",        has_avx512, Avx512::tile_m, Gemm<Avx512>::tile_n, Gemm<Avx512>::workspace_bytes,
-                        Gemm<Avx512>::run, quantize_blocks};
+const Isa isa_avx512 = {
+    "avx512",          has_avx512,     Avx512::tile_m, Gemm<Avx512>::tile_n, Gemm<Avx512>::workspace_bytes,
+    Gemm<Avx512>::run, quantize_blocks};
 
 }  // namespace gemm_cpu
 

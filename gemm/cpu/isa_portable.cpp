@@ -41,12 +41,14 @@ struct Portable {
     }
 };
 
-bool is_supported() { return true; }
+bool is_supported() {
+    return true;
+}
 
 }  // namespace
 
 const Isa isa_portable = {
-    "portable",      is_supported, Portable::tile_m, Gemm<Portable>::tile_n, Gemm<Portable>::workspace_bytes,
+    "portable",          is_supported,   Portable::tile_m, Gemm<Portable>::tile_n, Gemm<Portable>::workspace_bytes,
     Gemm<Portable>::run, quantize_blocks};
 
 }  // namespace gemm_cpu

@@ -38,38 +38,53 @@ inline void transpose_16x16(const uint8_t* src, int64_t stride_i, int valid, uin
 #endif
 }
 
-// Asks for the codes of a later pack() of so many i, into the L2 cache. Rows of a matrix are a page or more apart, which
-// the CPU's own prefetcher does not foresee; without this, packing takes three times as long.
-inline void prefetch_codes(const uint8_t* src, int64_t stride_i, int64_t stride_k, int64_t count) {
-    const int64_t lines = stride_k == 1 ? count : k_block, line_stride = stride_k == 1 ? stride_i : stride_k;
-    const int64_t line_bytes = stride_k == 1 ? k_block : count;
-    for (int64_t line = 0; line < lines; ++line)
-        for (int64_t byte = 0; byte < line_bytes; byte += 64)
-            __builtin_prefetch(src + line * line_stride + byte, 0, 2);
+// Codes of one operand: element (i, k) of k-block kb at codes[i * stride_i + k * stride_k + kb * stride_kb].
+struct Operand {
+    const uint8_t* codes;
+    int64_t stride_i, stride_k, stride_kb;
+
+    const uint8_t* at(int64_t i, int64_t kb) const { return codes + i * stride_i + kb * stride_kb; }
+};
+
+// The first `blocks` k-blocks of a K-contiguous operand, copied so that all of one k-block lies together; another
+// layout has that already. Rows of a matrix are pages apart: read 128 bytes at a time, k-block after k-block, each
+// read costs a page walk (measured: a tenth of the time of a whole GEMM of K = 7168).
+inline Operand gathered(const Operand& x, int64_t count, int64_t blocks, uint8_t* buffer) {
+    if (x.stride_k != 1) return x;
+    for (int64_t i = 0; i < count; ++i)
+        for (int64_t kb = 0; kb < blocks; ++kb) {
+            if (i + 4 < count) {
+                __builtin_prefetch(x.at(i + 4, kb));
+                __builtin_prefetch(x.at(i + 4, kb) + 64);
+            }
+            std::memcpy(buffer + (kb * count + i) * k_block, x.at(i, kb), k_block);
+        }
+    return {buffer, k_block, 1, count * k_block};
 }
 
 // Writes panel[step][i], i < panel_width, of 128 / Isa::k_step steps.
 //   read_width  elements decoded per step, a multiple of Isa::lanes and at least panel_width. What is decoded beyond
 //               panel_width is overwritten by the next step; the panel needs room for it after the last one.
-//   available   elements that src really has along i from here on; fewer than read_width only at the matrix's edge
+//   available   elements that x has along i from here on
 template <class Isa, int read_width>
-void pack(const uint8_t* src, int64_t stride_i, int64_t stride_k, int64_t available, int panel_width, float* panel) {
+void pack(const Operand& x, int64_t i0, int64_t kb, int64_t available, int panel_width, float* panel) {
     constexpr int pitch = (read_width + 15) / 16 * 16;
-    uint8_t codes[k_block * pitch];
+    const uint8_t* const src = x.at(i0, kb);
+    alignas(64) uint8_t codes[k_block * pitch];
     const uint8_t* rows = codes;  // codes of step k at rows + k * row_pitch
     int64_t row_pitch = pitch;
     const int valid = available < pitch ? static_cast<int>(available) : pitch;
 
-    if (stride_k == 1) {
+    if (x.stride_k == 1) {
         for (int k = 0; k < k_block; k += Isa::transpose_k)
             for (int i = 0; i < pitch; i += 16)
-                Isa::transpose(src + i * stride_i + k, stride_i, valid - i, codes + k * pitch + i, pitch);
+                Isa::transpose(src + i * x.stride_i + k, x.stride_i, valid - i, codes + k * pitch + i, pitch);
     } else if (valid >= read_width) {
         rows = src;  // already in the panel's order
-        row_pitch = stride_k;
+        row_pitch = x.stride_k;
     } else {
         std::memset(codes, 0, sizeof codes);
-        for (int k = 0; k < k_block; ++k) std::memcpy(codes + k * pitch, src + k * stride_k, valid);
+        for (int k = 0; k < k_block; ++k) std::memcpy(codes + k * pitch, src + k * x.stride_k, valid);
     }
 
     for (int k = 0; k < k_block; k += Isa::k_step, panel += panel_width)

@@ -83,16 +83,22 @@ struct Gemm {
 
     static int64_t panel_floats(int64_t width) { return width * (k_block / Isa::k_step); }
 
-    // [packed A | 16 floats that pack() may write past it] [packed B] [acc], each on a cache line
+    // k-blocks whose codes are gathered at a time: a page of codes along k holds up to 32.
+    static constexpr int64_t chunk = 8;
+
+    // [codes of A] [codes of B] [packed A, and a vector that pack() may write past it] [packed B] [acc]
+    static int64_t code_bytes(int64_t count) { return (count * chunk * k_block + 63) / 64 * 64; }
     static int64_t a_floats(int64_t rows) { return (panel_floats(rows) + lanes + 15) / 16 * 16; }
     static int64_t workspace_bytes(int64_t rows, int64_t cols) {
         const int64_t padded_cols = (cols + tile_n - 1) / tile_n * tile_n;
-        return 4 * (a_floats(rows) + panel_floats(tile_n) + rows * padded_cols);
+        return code_bytes(rows) + code_bytes(cols) + 4 * (a_floats(rows) + panel_floats(tile_n) + rows * padded_cols);
     }
 
     static void run(const Problem& p, const Task& task, void* workspace) {
-        const int64_t rows = task.m1 - task.m0, scale_cols = (p.n + k_block - 1) / k_block;
-        float* const a_panels = static_cast<float*>(workspace);
+        const int64_t rows = task.m1 - task.m0, cols = task.n1 - task.n0, blocks = p.k / k_block;
+        uint8_t* const a_codes = static_cast<uint8_t*>(workspace);
+        uint8_t* const b_codes = a_codes + code_bytes(rows);
+        float* const a_panels = reinterpret_cast<float*>(b_codes + code_bytes(cols));
         float* const b_panel = a_panels + a_floats(rows);
         float* const acc = b_panel + panel_floats(tile_n);
         MicroTile micro_tiles[tile_m + 1];
@@ -102,37 +108,33 @@ struct Gemm {
         const int64_t tiles = (rows + tile_m - 1) / tile_m;
         const auto tile_begin = [&](int64_t tile) { return tile * rows / tiles; };
 
-        for (int64_t kb = 0; kb < p.k / k_block; ++kb) {
-            const uint8_t* const a = p.a + kb * k_block * p.a_stride_k;
-            const uint8_t* const b = p.b + kb * k_block * p.b_stride_k;
-            const float* const a_scale = p.a_scale + kb * p.m;
-            const bool first = kb == 0, last = kb == p.k / k_block - 1;
+        Operand a = {p.a + task.m0 * p.a_stride_m, p.a_stride_m, p.a_stride_k, k_block * p.a_stride_k};
+        Operand b = {p.b + task.n0 * p.b_stride_n, p.b_stride_n, p.b_stride_k, k_block * p.b_stride_k};
+        const float* a_scale = p.a_scale + task.m0;
+        const float* b_scale = p.b_scale;
+        for (int64_t kb0 = 0; kb0 < blocks;
+             kb0 += chunk, a.codes += chunk * a.stride_kb, b.codes += chunk * b.stride_kb) {
+            const int64_t chunk_blocks = blocks - kb0 < chunk ? blocks - kb0 : chunk;
+            const Operand a_chunk = gathered(a, rows, chunk_blocks, a_codes);
+            const Operand b_chunk = gathered(b, cols, chunk_blocks, b_codes);
 
-            for (int64_t tile = 0; tile < tiles; ++tile) {
-                const int64_t row = tile_begin(tile), m = task.m0 + row;
-                pack<Isa, lanes>(a + m * p.a_stride_m, p.a_stride_m, p.a_stride_k, p.m - m,
-                                 static_cast<int>(tile_begin(tile + 1) - row), a_panels + panel_floats(row));
-            }
-            float* acc_panel = acc;  // [rows][tile_n]
-            for (int64_t n = task.n0; n < task.n1; n += tile_n, acc_panel += rows * tile_n) {
-                pack<Isa, tile_n>(b + n * p.b_stride_n, p.b_stride_n, p.b_stride_k, p.n - n, tile_n, b_panel);
-                // The next codes, while the micro-tiles keep the memory idle: B's next panel, and a share of A's next block.
-                if (n + tile_n < task.n1)
-                    prefetch_codes(b + (n + tile_n) * p.b_stride_n, p.b_stride_n, p.b_stride_k, tile_n);
-                else if (!last)
-                    prefetch_codes(b + k_block * p.b_stride_k + task.n0 * p.b_stride_n, p.b_stride_n, p.b_stride_k, tile_n);
-                if (!last) {
-                    const int64_t share = (rows * tile_n + task.n1 - task.n0 - 1) / (task.n1 - task.n0);
-                    const int64_t m = task.m0 + (n - task.n0) / tile_n * share;
-                    if (m < task.m1) prefetch_codes(a + k_block * p.a_stride_k + m * p.a_stride_m, p.a_stride_m, p.a_stride_k, share);
-                }
-                const float b_scale = p.b_scale[kb * scale_cols + n / k_block];
+            for (int64_t kb = 0; kb < chunk_blocks; ++kb, a_scale += p.m, b_scale += (p.n + k_block - 1) / k_block) {
                 for (int64_t tile = 0; tile < tiles; ++tile) {
                     const int64_t row = tile_begin(tile), height = tile_begin(tile + 1) - row;
-                    micro_tiles[height](a_panels + panel_floats(row), b_panel, a_scale + task.m0 + row, b_scale, first,
-                                        acc_panel + row * tile_n);
+                    pack<Isa, lanes>(a_chunk, row, kb, rows - row, static_cast<int>(height),
+                                     a_panels + panel_floats(row));
                 }
-                if (last) write_out(p, task, n, acc_panel);
+                for (int64_t col = 0; col < cols; col += tile_n) {
+                    pack<Isa, tile_n>(b_chunk, col, kb, cols - col, tile_n, b_panel);
+                    const float scale = b_scale[(task.n0 + col) / k_block];
+                    float* const acc_panel = acc + col * rows;  // [rows][tile_n]
+                    for (int64_t tile = 0; tile < tiles; ++tile) {
+                        const int64_t row = tile_begin(tile), height = tile_begin(tile + 1) - row;
+                        micro_tiles[height](a_panels + panel_floats(row), b_panel, a_scale + row, scale, kb0 + kb == 0,
+                                            acc_panel + row * tile_n);
+                    }
+                    if (kb0 + kb == blocks - 1) write_out(p, task, task.n0 + col, acc_panel);
+                }
             }
         }
     }

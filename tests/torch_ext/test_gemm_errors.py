@@ -11,61 +11,71 @@ from gemm_problems import FP8, Guarded, problem
 M, N, K = 10, 140, 256
 
 
-# name -> (change of the good arguments, exception, what the sentence has to say)
-CASES = {
-    "a is numpy": (lambda p: p | {"a": np.zeros((M, K))}, TypeError, "a is a ndarray, needs a torch.Tensor: torch.as_tensor(a)"),
-    "a is float32": (lambda p: p | {"a": p["a"].float()}, TypeError,
+FN = torch.float8_e4m3fn
+CASES = {   # what is wrong -> (argument, how to spoil it, exception, what the sentence has to say)
+    "a is numpy": ("a", lambda a: np.zeros((M, K)), TypeError,
+                   "a is a ndarray, needs a torch.Tensor: torch.as_tensor(a)"),
+    "a is float32": ("a", lambda a: a.float(), TypeError,
                      "a is float32, needs float8_e4m3fnuz: quantize_activation(x) makes a and a_scale"),
-    "a is e4m3fn": (lambda p: p | {"a": p["a"].float().to(torch.float8_e4m3fn)}, TypeError,
+    "a is e4m3fn": ("a", lambda a: a.float().to(FN), TypeError,
                     "a is float8_e4m3fn, needs float8_e4m3fnuz, where the same byte means half as much: "
                     "(a.float() / 2).to(torch.float8_e4m3fnuz) with 2 * a_scale is the same matrix"),
-    "b is uint8": (lambda p: p | {"b": p["b"].view(torch.uint8)}, TypeError,
+    "b is uint8": ("b", lambda b: b.view(torch.uint8), TypeError,
                    "b is uint8, needs float8_e4m3fnuz: quantize_weight(w) makes b and b_scale"),
-    "a_scale is float64": (lambda p: p | {"a_scale": p["a_scale"].double()}, TypeError,
+    "a_scale is float64": ("a_scale", lambda s: s.double(), TypeError,
                            "a_scale is float64, needs float32: a_scale.to(torch.float32)"),
-    "b_scale is bfloat16": (lambda p: p | {"b_scale": p["b_scale"].bfloat16()}, TypeError,
-                            "b_scale is bfloat16, needs float32"),
-    "a has three axes": (lambda p: p | {"a": p["a"][None]}, ValueError, "a has 3 axes, needs 2, (M, K): a.reshape(…)"),
-    "b has one axis": (lambda p: p | {"b": p["b"][:, 0]}, ValueError, "b has 1 axes, needs 2, (K, N)"),
-    "a_scale has one axis": (lambda p: p | {"a_scale": p["a_scale"][0]}, ValueError, "a_scale has 1 axes, needs 2"),
-    "K is no multiple": (lambda p: p | {"a": p["a"][:, :200], "b": p["b"][:200]}, ValueError,
+    "b_scale is bfloat16": ("b_scale", lambda s: s.bfloat16(), TypeError, "b_scale is bfloat16, needs float32"),
+    "a has three axes": ("a", lambda a: a[None], ValueError, "a has 3 axes, needs 2, (M, K): a.reshape(…)"),
+    "b has one axis": ("b", lambda b: b[:, 0], ValueError, "b has 1 axes, needs 2, (K, N)"),
+    "a_scale has one axis": ("a_scale", lambda s: s[0], ValueError, "a_scale has 1 axes, needs 2, (K / 128, M)"),
+    "K is no multiple": ("a", lambda a: a[:, :200], ValueError,
                          "a is (10, 200), so K = 200, which must be a multiple of 128"),
-    "b is the weight": (lambda p: p | {"b": p["b"].T}, ValueError,
+    "b is the weight": ("b", lambda b: b.T, ValueError,
                         "b is (140, 256), needs (K, N) with K = 256, the columns of a: pass b.T"),
-    "b has another K": (lambda p: p | {"b": p["b"][:128]}, ValueError, "b is (128, 140), needs (K, N) with K = 256"),
-    "a is strided on both axes": (lambda p: p | {"a": torch.zeros(2 * M, 2 * K).to(FP8)[::2, ::2]}, ValueError,
+    "b has another K": ("b", lambda b: b[:128], ValueError, "b is (128, 140), needs (K, N) with K = 256"),
+    "a is strided on both axes": ("a", lambda a: torch.zeros(2 * M, 2 * K).to(FP8)[::2, ::2], ValueError,
                                   "a has strides (1024, 2) for shape (10, 256), needs K or M contiguous"),
-    "rows of a overlap": (lambda p: p | {"a": torch.zeros(5000).to(FP8).as_strided((M, K), (64, 1))}, ValueError,
-                          "a has strides (64, 1) for shape (10, 256)"),
-    "b is expanded": (lambda p: p | {"b": p["b"][:1].expand(K, N)}, ValueError, "b has strides"),
-    "a_scale is transposed": (lambda p: p | {"a_scale": p["a_scale"].T.contiguous()}, ValueError,
+    "rows of a overlap": ("a", lambda a: torch.zeros(5000).to(FP8).as_strided((M, K), (64, 1)), ValueError,
+                          "a has strides (64, 1) for shape (10, 256), needs K or M contiguous: one stride 1, the other "
+                          "no smaller than the axis it steps over, as a.contiguous() has"),
+    "b is expanded": ("b", lambda b: b[:1].expand(K, N), ValueError, "b has strides"),
+    "a_scale is transposed": ("a_scale", lambda s: s.T.contiguous(), ValueError,
                               "a_scale is (10, 2), needs (2, 10), a row per 128 of K = 256, a column per row of a: "
                               "a_scale.T.contiguous()"),
-    "b_scale lacks the partial column": (lambda p: p | {"b_scale": p["b_scale"][:, :1].contiguous()}, ValueError,
-                                         "b_scale is (2, 1), needs (2, 2), a row per 128 of K = 256, a column per 128 of "
-                                         "N = 140, rounded up: see quantize_weight(w)"),
-    "a_scale is not contiguous": (lambda p: p | {"a_scale": p["a_scale"].T.contiguous().T}, ValueError,
+    "b_scale lacks the partial column": ("b_scale", lambda s: s[:, :1].contiguous(), ValueError,
+                                         "b_scale is (2, 1), needs (2, 2), a row per 128 of K = 256, a column per "
+                                         "128 of N = 140, rounded up: see quantize_weight(w)"),
+    "a_scale is not contiguous": ("a_scale", lambda s: s.T.contiguous().T, ValueError,
                                   "a_scale has strides (1, 2) for shape (2, 10), needs (10, 1): a_scale.contiguous()"),
-    "b_scale is not contiguous": (lambda p: p | {"b_scale": torch.ones(2, 4)[:, ::2]}, ValueError,
-                                  "b_scale has strides (4, 2) for shape (2, 2), needs (2, 1)"),
-    "b is on another device": (lambda p: p | {"b": p["b"].to("meta")}, ValueError,
+    "b_scale is not contiguous": ("b_scale", lambda s: torch.ones(2, 4)[:, ::2], ValueError,
+                                  "b_scale has strides (4, 2) for shape (2, 2), needs (2, 1): b_scale.contiguous()"),
+    "b is on another device": ("b", lambda b: b.to("meta"), ValueError,
                                "b is on meta, needs cpu, where a is: b.to(a.device)"),
-    "b_scale is on another device": (lambda p: p | {"b_scale": p["b_scale"].to("meta")}, ValueError, "b_scale is on meta"),
-    "a_scale requires grad": (lambda p: p | {"a_scale": p["a_scale"].clone().requires_grad_()}, ValueError,
+    "b_scale is on another device": ("b_scale", lambda s: s.to("meta"), ValueError, "b_scale is on meta, needs cpu"),
+    "a_scale requires grad": ("a_scale", lambda s: s.clone().requires_grad_(), ValueError,
                               "a_scale requires grad, needs a tensor without, as FP8 has no backward pass here: "
                               "a_scale.detach(), or the call under torch.no_grad()"),
 }
-OUT_CASES = {
-    "out is float32": (lambda p: torch.full((M, N), 42.0), TypeError,
+ONLY_PYTHON = {"a is numpy", "a_scale requires grad", "b is on another device", "b_scale is on another device"}
+OUT_CASES = {   # what is wrong -> (out, filled with 42, exception, what the sentence has to say)
+    "out is float32": (lambda: torch.full((M, N), 42.0), TypeError,
                        "out is float32, needs bfloat16: torch.empty(10, 140, dtype=torch.bfloat16, device=a.device)"),
-    "out is larger": (lambda p: torch.full((M + 1, N), 42.0).bfloat16(), ValueError, "out is (11, 140), needs (10, 140)"),
-    "out is transposed": (lambda p: torch.full((N, M), 42.0).bfloat16().T, ValueError,
+    "out is larger": (lambda: full(M + 1, N), ValueError, "out is (11, 140), needs (10, 140)"),
+    "out is transposed": (lambda: full(N, M).T, ValueError,
                           "out has strides (1, 10) for shape (10, 140), needs (140 or more, 1)"),
-    "out is expanded": (lambda p: torch.full((1, N), 42.0).bfloat16().expand(M, N), ValueError, "out has strides (0, 1)"),
-    "out requires grad": (lambda p: torch.full((M, N), 42.0).bfloat16().requires_grad_(), ValueError, "out requires grad"),
-    "out is on another device": (lambda p: torch.empty(M, N, dtype=torch.bfloat16, device="meta"), ValueError,
-                                 "out is on meta"),
+    "out is expanded": (lambda: full(1, N).expand(M, N), ValueError, "out has strides (0, 1) for shape (10, 140)"),
+    "out requires grad": (lambda: full(M, N).requires_grad_(), ValueError, "out requires grad"),
+    "out is on another device": (lambda: full(M, N).to("meta"), ValueError, "out is on meta, needs cpu"),
 }
+
+
+def full(rows, columns):
+    return torch.full((rows, columns), 42.0, dtype=torch.bfloat16)
+
+
+def spoiled(arguments, case):
+    name, spoil, _, _ = CASES[case]
+    return arguments | {name: spoil(arguments[name])}
 
 
 @pytest.fixture
@@ -76,10 +86,10 @@ def arguments():
 @pytest.mark.kernels_ci
 @pytest.mark.parametrize("case", CASES)
 def test_a_bad_input_is_named_with_the_way_out(gemm, arguments, case):
-    change, exception, sentence = CASES[case]
+    _, _, exception, sentence = CASES[case]
     out = Guarded(M, N)
     with pytest.raises(exception, match=re.escape(sentence)) as caught:
-        gemm.gemm(**change(arguments), out=out.view)
+        gemm.gemm(**spoiled(arguments, case), out=out.view)
     assert "\n" not in str(caught.value)
     assert out.is_untouched()
 
@@ -87,7 +97,7 @@ def test_a_bad_input_is_named_with_the_way_out(gemm, arguments, case):
 @pytest.mark.parametrize("case", OUT_CASES)
 def test_a_bad_out_is_named_and_not_written(gemm, arguments, case):
     make, exception, sentence = OUT_CASES[case]
-    out = make(arguments)
+    out = make()
     with pytest.raises(exception, match=re.escape(sentence)):
         gemm.gemm(**arguments, out=out)
     assert out.is_meta or bool((out == 42.0).all())
@@ -136,19 +146,17 @@ def test_the_conversion_from_e4m3fn_that_the_message_names_is_exact(gemm):
 # --- direct callers of the op, and of compiled graphs ---
 
 
-@pytest.mark.parametrize("case", sorted(CASES.keys() - {"a is numpy", "a_scale requires grad", "b is on another device",
-                                                        "b_scale is on another device"}))
+@pytest.mark.parametrize("case", sorted(CASES.keys() - ONLY_PYTHON))
 def test_the_op_itself_refuses_too(gemm, arguments, case):
-    change, _, _ = CASES[case]
     out = Guarded(M, N)
     with pytest.raises(RuntimeError):
-        gemm.ops.gemm(*change(arguments).values(), out.view)
+        gemm.ops.gemm(*spoiled(arguments, case).values(), out.view)
     assert out.is_untouched()
 
 
 @pytest.mark.parametrize("case", ["out is float32", "out is larger", "out is transposed", "out is expanded"])
 def test_the_op_itself_refuses_a_bad_out(gemm, arguments, case):
-    out = OUT_CASES[case][0](arguments)
+    out = OUT_CASES[case][0]()
     with pytest.raises(RuntimeError, match="out"):
         gemm.ops.gemm(*arguments.values(), out)
     assert bool((out == 42.0).all())

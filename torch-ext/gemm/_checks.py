@@ -87,8 +87,9 @@ def _check_layout(x, name, other):
     rows, columns = x.shape
     row_stride, column_stride = x.stride()
     if not (_runs(column_stride, columns, row_stride, rows) or _runs(row_stride, rows, column_stride, columns)):
-        raise ValueError(f"{name} has strides {tuple(x.stride())} for shape {_shape(x)}, needs K or {other} contiguous: "
-                         f"one stride 1, the other no smaller than the axis it steps over, as {name}.contiguous() has")
+        raise ValueError(f"{name} has strides {tuple(x.stride())} for shape {_shape(x)}, needs K or {other} "
+                         f"contiguous: one stride 1, the other no smaller than the axis it steps over, as "
+                         f"{name}.contiguous() has")
 
 
 def _runs(stride, size, other_stride, other_size):

@@ -1,0 +1,1 @@
+"""Timings: `make bench` runs benchmarks.cpu; `kernels benchmark .` runs benchmark.py."""
