@@ -54,7 +54,11 @@ def _package(root):
 
 def _all(root):
     path = _package(root) / "__init__.py"
-    for node in ast.parse(path.read_text() if path.is_file() else "").body:
+    try:
+        body = ast.parse(path.read_text()).body
+    except (OSError, SyntaxError):
+        return []
+    for node in body:
         targets = [target.id for target in getattr(node, "targets", []) if isinstance(target, ast.Name)]
         if "__all__" in targets and isinstance(node.value, ast.List):
             return [item.value for item in node.value.elts if isinstance(item, ast.Constant)]

@@ -115,8 +115,12 @@ def _flake(root):
     if urls.get("kernel-builder", "").startswith("github:huggingface/kernel-builder"):
         yield Finding("flake.nix takes kernel-builder from github:huggingface/kernel-builder, frozen since January "
                       "2026 with torch 2.8 to 2.10", 'use "github:huggingface/kernels"')
-    lock = json.loads((root / "flake.lock").read_text())
-    locked = lock["nodes"][lock["root"]].get("inputs", {})
+    try:
+        lock = json.loads((root / "flake.lock").read_text())
+        locked = lock["nodes"][lock["root"]].get("inputs", {})
+    except (ValueError, KeyError, TypeError) as error:
+        yield Finding(f"flake.lock is no lock file: {type(error).__name__} {error}", "run `nix flake lock`")
+        return
     for name, url in urls.items():
         original = lock["nodes"].get(locked.get(name), {}).get("original", {})
         if "github:{owner}/{repo}".format(**{"owner": "", "repo": ""} | original) != url:
@@ -172,7 +176,12 @@ def _card(root):
 def _ops_literals(root):
     """A registration under a literal name clashes with the next build of the kernel in the same process."""
     for path in sorted((root / "torch-ext").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
+        try:
+            tree = ast.parse(path.read_text())
+        except SyntaxError as error:
+            yield Finding(f"{path.relative_to(root)}:{error.lineno}: {error.msg}", "correct that line")
+            continue
+        for node in ast.walk(tree):
             if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant | ast.JoinedStr):
                 called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
                 name = node.args[0]

@@ -93,7 +93,7 @@ def plan(root, api, repo_id=None):
         raise PublishError("\n  ".join(["the check found", *map(str, findings)]))
     variants = check.variants(root)
     if not variants:
-        raise PublishError(f"no build variant under {root / 'build'}; run `fp8lab build`, or `kernel-builder build`")
+        raise PublishError(f"no build variant under {root / 'build'}; run `fp8lab build`, or `kernel-builder build-and-copy`")
     general = tomllib.loads((root / "build.toml").read_text())["general"]
     repo_id = repo_id or general["hub"]["repo-id"]
     files = {path.relative_to(root).as_posix(): path

@@ -54,6 +54,8 @@ def test_this_repository_has_no_findings():
     ("torch-ext/tiny/__init__.py", '["answer"]', 'list("answer")', "__all__", "write the list out"),
     ("torch-ext/tiny/__init__.py", "__all__", 'import torch\ntorch.library.register_fake("tiny::x")\n__all__',
      "register_fake('tiny::x')", "add_op_namespace_prefix('x')"),
+    ("flake.lock", '"root": "root"', '"root": "trunk"', "flake.lock is no lock file", "nix flake lock"),
+    ("flake.lock", '"version": 7\n}', '"version": 7', "flake.lock is no lock file", "nix flake lock"),
     (".gitignore", "/build/", "", "build", ".gitignore"),
     (".gitattributes", "*.so", "*.bin", "*.so", "filter=lfs"),
 ])
@@ -62,6 +64,11 @@ def test_one_thing_broken_is_one_finding(root, without_nix, name, old, new, prob
     found = [*check.source(root), *check.built(root)]
     finding = only(found)
     assert problem in finding and remedy in finding
+
+
+def test_python_that_cannot_be_parsed_is_found(root, without_nix):
+    (root / "torch-ext/tiny/broken.py").write_text("x = 1\ndef broken(:\n")
+    assert "torch-ext/tiny/broken.py:2" in only(check.source(root))
 
 
 @pytest.mark.parametrize(("old", "new", "problem"), [

@@ -2,7 +2,9 @@
 
 serve.py    the command line, and Server for lessons and tests
 app.py      the HTTP calls
+paths.py    URL paths before they are decoded
 body.py     request bodies and their limits
+answers.py  files, listings and errors as clients read them
 store.py    accounts, repositories, branches, commits
 objects.py  file contents
 gitids.py   git's ids for them

@@ -11,20 +11,19 @@ import hmac
 import re
 import secrets
 import time
-from datetime import UTC, datetime
-from urllib.parse import parse_qs, unquote
+from urllib.parse import parse_qs
 
 import yaml
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.convertors import Convertor, register_url_convertor
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect
-from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from . import body, gitids
+from . import body, gitids, paths
+from .answers import LargeFileResponse, base_url, error_response, is_below, iso_time, listing
 from .errors import HubError, entry_not_found
 from .objects import Arrival
 from .store import File, checked_path, lfs_file
@@ -33,23 +32,6 @@ REGULAR_BYTES = 10 << 20  # larger files go through LFS, as on huggingface.co
 COMMIT_BYTES = 1 << 30  # regular files of one commit, base64; read line by line
 UPLOAD_SECONDS = 3600  # how long an upload address is good for
 NO_XET = "/no-xet-here/set/HF_HUB_DISABLE_XET=1/and-upload-again"
-NO_CREDENTIALS = "Invalid credentials in Authorization header"  # else huggingface_hub reports a missing repository
-
-
-class Segment(Convertor):
-    """One path segment as the client escaped it: `refs%2Fheads%2Fv1` is one segment."""
-
-    regex = "[^/]+"
-    convert = staticmethod(unquote)
-    to_string = staticmethod(str)
-
-
-class Rest(Segment):
-    regex = ".+"
-
-
-register_url_convertor("segment", Segment())
-register_url_convertor("rest", Rest())
 
 
 def kernel_routes(hub):
@@ -350,26 +332,6 @@ class Hub:
         return Response(headers={"ETag": f'"{sha256}"'})
 
 
-class LargeFileResponse(FileResponse):
-    chunk_size = 1 << 20  # the default of 64 KB spends most of its time between threads
-
-
-def listing(files):
-    """Return {path: entry} of all files and folders of a commit, in the JSON form of the tree call."""
-    trees = gitids.tree_ids({path: file.oid for path, file in files.items()})
-    entries = {path: {"type": "directory", "oid": oid, "size": 0, "path": path} for path, oid in trees.items() if path}
-    for path, file in files.items():
-        entries[path] = {"type": "file", "oid": file.oid, "size": file.size, "path": path}
-        if file.is_lfs:
-            pointer = len(gitids.lfs_pointer(file.sha256, file.size))
-            entries[path]["lfs"] = {"oid": file.sha256, "size": file.size, "pointerSize": pointer}
-    return dict(sorted(entries.items()))
-
-
-def is_below(path, folder):
-    return not folder or path.startswith(folder + "/")
-
-
 def upload_mode(file):
     """Return "lfs" for a file that is large or not text, judged by its first 512 bytes, else "regular"."""
     try:
@@ -385,34 +347,6 @@ def checked_sha256(value):
     if not re.fullmatch("[0-9a-f]{64}", oid):
         raise HubError(400, f"The oid {oid!r:.80} is not a SHA-256: needs 64 hexadecimal digits.")
     return oid
-
-
-def base_url(request):
-    return str(request.base_url).rstrip("/")
-
-
-def iso_time(seconds):
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
-
-
-def error_response(error, headers=None):
-    headers = dict(headers or {})
-    if error.code:
-        headers["X-Error-Code"] = error.code
-    one_line = re.sub(r"[^ -~]+", " ", error.message)
-    headers["X-Error-Message"] = NO_CREDENTIALS if error.status == 401 else one_line
-    return JSONResponse({"error": error.message}, error.status, headers=headers)
-
-
-def undecoded_paths(app):
-    """Let routes see paths as the client escaped them, so that `refs%2Fheads%2Fv1` stays one segment."""
-
-    async def wrapped(scope, receive, send):
-        if scope["type"] == "http":
-            scope = scope | {"path": scope["raw_path"].decode("latin-1")}
-        await app(scope, receive, send)
-
-    return wrapped
 
 
 def create_app(store, hosts, max_file_bytes):
@@ -431,7 +365,7 @@ def create_app(store, hosts, max_file_bytes):
     async def gone(request, error):
         return Response(status_code=400)  # nobody is left to read it
 
-    return undecoded_paths(Starlette(
+    return paths.undecoded(Starlette(
         routes=kernel_routes(Hub(store, max_file_bytes)),
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)],
         exception_handlers={HubError: refusal, ClientDisconnect: gone, 404: no_route, 405: no_route},

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from .errors import HubError
 from .objects import file_sha256
+from .store import Store
 
 LOOPBACK = ("127.0.0.1", "localhost")
 
@@ -43,28 +44,22 @@ def configure(parser):
 def run(args):
     try:
         return {"serve": serve, "user": user, "org": org, "verify": verify}[args.action](args)
-    except HubError as error:
-        print(f"fp8lab hub: {error.message}", file=sys.stderr)
+    except (HubError, OSError) as error:
+        print(f"fp8lab hub: {error}", file=sys.stderr)
         return 1
 
 
 def user(args):
-    from .store import Store
-
     print(Store(args.root).add_user(args.name))
     return 0
 
 
 def org(args):
-    from .store import Store
-
     Store(args.root).set_org(args.name, args.trusted, args.member)
     return 0
 
 
 def verify(args):
-    from .store import Store
-
     store = Store(args.root)
     wanted = sorted(store.referenced())
     altered = [sha for sha in wanted if not store.objects.path(sha).is_file()
@@ -80,7 +75,6 @@ def serve(args):
     from uvicorn.config import LOGGING_CONFIG
 
     from .app import create_app
-    from .store import Store
 
     store = Store(args.root)
     with only_server(args.root):
