@@ -163,7 +163,8 @@ def _source(number, type, literal, address):
         value = number - 128 if number <= 192 else 192 - number
         return Operand(CONSTANT, words, _integer(value, type), str(value))
     if number in FLOATS:
-        return Operand(CONSTANT, words, _float(float(FLOATS[number]), type), FLOATS[number])
+        value = _float(float(FLOATS[number]), type)
+        return Operand(CONSTANT, words, value, f"{value:#x}" if type in ("u16", "i16") else FLOATS[number])
     if number == ONE_OVER_TWO_PI:
         text = {"f16": "0.15915494", "f64": "0.15915494309189532"}.get(type, "0.15915494")
         return Operand(CONSTANT, words, {"f16": 0x3118, "f64": 0x3FC45F306DC9C882}.get(type, 0x3E22F983), text)
@@ -241,6 +242,8 @@ def _scalar(words, address):
             src.append(Operand(CONSTANT, 1, value & 0xFFFFFFFF, f"{immediate:#x}"))
         elif type == "lit":
             src.append(Operand(CONSTANT, 1, literal(), f"{words[1]:#x}"))
+        elif type == "idx":
+            src.append(Operand(CONSTANT, 1, bits(w, 8, 4), gpr_index_text(bits(w, 8, 4))))
         elif op.format == "SOPK":
             src.append(Operand(destination, words_of(type)))
         else:
@@ -315,7 +318,7 @@ def _vop12c(words, address):
         _sdwa(instruction, words[1], format)
     elif extra == "dpp":
         _dpp(instruction, words[1])
-    elif "lit" in op.src or op.family == "lanes" or op.more.get("accumulators") or op.more.get("swap"):
+    elif "lit" in op.src or op.family == "lanes" or op.name == "v_nop" or op.more.get("accumulators") or op.more.get("swap"):
         instruction.suffix = ""
     return instruction
 
@@ -323,6 +326,8 @@ def _vop12c(words, address):
 def _sdwa(instruction, w, format):
     """Sub-dword addressing: sources are bytes or words of registers, and so is the destination."""
     op, modifiers, src = instruction.op, instruction.modifiers, instruction.src
+    if op.name.startswith("v_fmac"):
+        raise DecodeError(f"{instruction.address:#x}: {op.name} has no SDWA form")
     if format == "VOPC":
         if bits(w, 15, 1):
             instruction.dst[0] = Operand(bits(w, 8, 7), 2)
@@ -332,6 +337,9 @@ def _sdwa(instruction, w, format):
         if bits(w, 14, 2):
             modifiers["omod"] = bits(w, 14, 2)
         modifiers["dst_sel"], modifiers["dst_unused"] = bits(w, 8, 3), bits(w, 11, 2)
+        if op.name.endswith(("_fp8", "_bf8")):  # these choose a byte of the source only, and always write all
+            if (modifiers.pop("dst_sel"), modifiers.pop("dst_unused")) != (6, 0):
+                _refuse(op, instruction.address, "dst_sel")
     if bits(w, 23, 1):
         src[0] = Operand(bits(w, 0, 8), src[0].words)
     for i, low in enumerate((16, 24)):
@@ -649,7 +657,7 @@ def _vector_tail(i):
     if "dpp_ctrl" in m:
         tail += [dpp_text(m["dpp_ctrl"]), f"row_mask:{m['row_mask']:#x}", f"bank_mask:{m['bank_mask']:#x}"]
         if m["bound_ctrl"]:
-            tail.append("bound_ctrl:0")
+            tail.append("bound_ctrl:1")
     for key in ("cbsz", "abid", "blgp"):
         if m.get(key):
             if key == "blgp" and i.op.src[0] == "f64":
@@ -716,11 +724,17 @@ def _control_text(i):
         return [" ".join(f"{name}({count})" for name, count in wait_counts(i.src[0].value).items())]
     if not i.op.src and not i.dst:
         return []
-    if i.name in ("s_endpgm", "s_barrier", "s_wakeup", "s_icache_inv", "s_ttracedata"):
+    if i.name == "s_set_gpr_idx_mode":
+        return [gpr_index_text(i.src[0].value)]
+    if i.name in ("s_endpgm", "s_barrier", "s_wakeup", "s_icache_inv", "s_ttracedata", "s_set_gpr_idx_off"):
         return []
     if i.name in ("s_nop", "s_sleep", "s_setprio", "s_sethalt", "s_trap", "s_incperflevel", "s_decperflevel"):
         return [str(i.src[0].value)]
     return [str(o) for o in i.dst + i.src]
+
+
+def gpr_index_text(applies):
+    return "gpr_idx(" + ",".join(name for i, name in enumerate(("SRC0", "SRC1", "SRC2", "DST")) if applies >> i & 1) + ")"
 
 
 HARDWARE_REGISTERS = {1: "HW_REG_MODE", 2: "HW_REG_STATUS", 3: "HW_REG_TRAPSTS", 4: "HW_REG_HW_ID", 5: "HW_REG_GPR_ALLOC",

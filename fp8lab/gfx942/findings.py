@@ -126,7 +126,7 @@ def _message(kind, r, buffers):
     if kind == "bad-jump":
         return f"jump to {address:#x}, where there is no code"
     return ("a buffer descriptor with swizzle or lane addressing", "bytes that are no instruction the emulator has",
-            "s_setreg of a register other than MODE")[min(other, 2)]
+            "s_setreg of a register other than MODE", "a dynamic register index past the last register")[min(other, 3)]
 
 
 def _nearest(address, buffers):

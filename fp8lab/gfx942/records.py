@@ -18,7 +18,12 @@ RECORD = np.dtype([
     ("passes", "u1"), ("uses", "u1"), ("defs", "u1"), ("round", "u1"), ("registers", "<u2", (8, 2)), ("run", "<u8"),
     ("splat", "<u8", 4)], align=True)
 
-OFFEN, IDXEN, RETURNS, DST_HIGH, IS_XDL, IS_TRANS, IS_DGEMM, STORES_HIGH = 1, 2, 4, 8, 32, 64, 128, 256
+OFFEN, IDXEN, RETURNS, DST_HIGH, IS_XDL, IS_TRANS, IS_DGEMM, STORES_HIGH, COPIES, LENIENT, FIRST_LANE = (
+    1, 2, 4, 8, 32, 64, 128, 256, 512, 1024, 2048)
+# Reading what was never written is no mistake for copies (a spill, a callee's saved register) and for masks of lanes,
+# where the compiler leaves the bits of lanes that are not there undefined.
+COPY_NAMES = ("s_mov_b32", "s_mov_b64", "v_mov_b32", "v_mov_b64", "v_accvgpr_read_b32", "v_accvgpr_write_b32", "v_accvgpr_mov_b32")
+MASK_NAMES = tuple(f"s_{name}_b64" for name in ("and", "or", "xor", "andn2", "orn2", "nand", "nor", "xnor", "cselect"))
 UNITS = {name: i for i, name in enumerate(("other", "valu", "salu", "matrix", "lds", "vmem_load", "vmem_store", "vmem_lds", "flat",
                                            "smem", "wait", "barrier", "nop"))}
 BITS, FLOAT16, FLOAT32, FLOAT64 = range(4)
@@ -73,6 +78,12 @@ def _fill(r, i, index):
     if unit == "matrix":
         r["passes"] = more["passes"]
         flags |= IS_DGEMM if op.src[0] == "f64" else IS_XDL if op.src[0] != "f32" else 0
+    if i.name in COPY_NAMES and not i.suffix.endswith(("sdwa", "dpp")):
+        flags |= COPIES
+    elif i.name in MASK_NAMES or i.name in ("v_writelane_b32", "v_readlane_b32") or i.name.startswith("scratch_store"):
+        flags |= LENIENT
+    elif i.name == "v_readfirstlane_b32":
+        flags |= FIRST_LANE
     r["flags"] = flags
     uses, defs = registers(i)
     r["uses"], r["defs"] = len(uses), len(defs)

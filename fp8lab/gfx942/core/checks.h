@@ -198,11 +198,12 @@ static void note_hazards(Wave* w, const Ins* in) {
 static void check_before(Wave* w, const Ins* in) {
     u32 checks = w->launch->checks;
     u64 exec = in->unit == UNIT_MATRIX ? ~0ull : pair(w, EXEC);
+    if (in->flags & FIRST_LANE) exec &= 0 - exec;
     for (u32 k = 0; k < (u32)in->uses + in->defs; k++) {
         Registers r = in->registers[k];
         int reads = k < in->uses;
         if (checks & CHECK_WAITS) check_wait(w, in, r, reads);
-        if (!(checks & CHECK_UNINITIALISED) || !reads) continue;
+        if (!(checks & CHECK_UNINITIALISED) || !reads || in->flags & (COPIES | LENIENT)) continue;
         for (u32 i = r.first; i < (u32)r.first + r.count; i++) {
             u64 missing = (i < VGPR ? ~0ull : exec) & ~w->written[i];
             if (!missing) continue;
@@ -219,4 +220,12 @@ static void check_after(Wave* w, const Ins* in, u64 exec) {
     for (u32 k = in->uses; k < (u32)in->uses + in->defs; k++)
         for (u32 i = in->registers[k].first; i < (u32)in->registers[k].first + in->registers[k].count; i++)
             w->written[i] |= i < VGPR || in->unit == UNIT_MATRIX ? ~0ull : exec;
+    if (in->flags & COPIES && in->uses == 1 && in->defs == 1) {  // a copy of nothing is nothing, and no fault yet
+        Registers from = in->registers[0], to = in->registers[1];
+        for (u32 i = 0; i < to.count; i++) {
+            u64 lanes = to.first < VGPR ? ~0ull : exec, have = w->written[from.first + i];
+            if (from.first < VGPR && have != ~0ull) have = 0;
+            w->written[to.first + i] = (w->written[to.first + i] & ~lanes) | (have & lanes);
+        }
+    }
 }

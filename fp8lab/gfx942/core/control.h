@@ -48,3 +48,10 @@ static void set_hardware_register(Wave* w, u32 immediate, u32 x) {
     mode_changed(w);
     w->state = YIELDED;  // the loop that runs the wave depends on MODE: choose again
 }
+
+// --- dynamic register indices: M0 holds the index (bits 0-7) and what it applies to (bits 12-15) --------------------------
+static void set_index(Wave* w, u32 index, u32 applies) {
+    w->s[M0] = (w->s[M0] & 0xffff0f00) | (index & 255) | (applies & 15) << 12;
+    w->indexed = applies & 15;
+    w->state = YIELDED;  // choose the loop again: only the careful one adds indices
+}

@@ -243,7 +243,8 @@ def _memory(op, meaning):
     if form.startswith("scalar"):
         return [f"{kind}(w, in, {_size(type) // 4}, {int(form == 'scalar_buffer')});"]
     intent = {"load": "READ", "store": "WRITE", "atomic": "ATOMIC", "lds_dma": "READ"}[kind]
-    return [f"Access at; find_{form}(w, in, &at, {_size(type)}, {intent});", *_move(op, meaning, kind, type, "in->src[2]")]
+    data = "in->src[3]" if form == "buffer" else "in->src[2]"  # a buffer has an address, a descriptor and a scalar offset
+    return [f"Access at; find_{form}(w, in, &at, {_size(type)}, {intent});", *_move(op, meaning, kind, type, data)]
 
 
 def _move(op, meaning, kind, type, data):

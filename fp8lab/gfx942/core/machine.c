@@ -126,7 +126,22 @@ static void run_plain(Wave* w, u64 budget) {
         w->executed++;
     }
 }
-// The same, for waves that check, that round in another direction than to nearest even, or both.
+// After s_set_gpr_idx_on, M0 is added to the VGPR numbers of a vector instruction: a dynamic index into registers.
+static void run_indexed(Wave* w, const Ins* in) {
+    Ins moved = *in;
+    u32 index = w->s[M0] & 255;
+    for (u32 k = 0; k < 3; k++) if (w->indexed >> k & 1 && in->src[k] >= VGPR && in->src[k] != NONE) moved.src[k] += index;
+    if (w->indexed >> 3 & 1 && in->d >= VGPR && in->d != NONE) moved.d += index;
+    for (u32 k = 0; k < 4; k++) {
+        u32 r = k < 3 ? moved.src[k] : moved.d;
+        if (r >= REGISTERS && r != NONE) {
+            report(w, in, FOUND_UNSUPPORTED, 0, r, 0, 3);
+            return;
+        }
+    }
+    moved.run(w, &moved);
+}
+// The same, for waves that check, round in another direction than to nearest even, or index their registers.
 static void run_careful(Wave* w, u64 budget) {
     static const int direction[4] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
     const Ins* program = w->launch->program;
@@ -140,7 +155,8 @@ static void run_careful(Wave* w, u64 budget) {
         }
         u32 mode = w->mode >> in->round & 3;
         if (mode && in->unit == UNIT_VALU) fesetround(direction[mode]);
-        in->run(w, in);
+        if (w->indexed && in->unit == UNIT_VALU) run_indexed(w, in);
+        else in->run(w, in);
         if (mode && in->unit == UNIT_VALU) fesetround(FE_TONEAREST);
         if (w->launch->checks) check_after(w, in, exec);
         w->executed++;
@@ -182,7 +198,7 @@ static WaveState run_slice(Workgroup* g, u64* counts, Traffic* traffic) {
         if (w->state == YIELDED) w->state = RUNNING;
         if (w->state == RUNNING) {
             w->counts = counts, w->traffic = launch->trace ? traffic : 0;
-            if (launch->checks || w->mode & 15) run_careful(w, SLICE);
+            if (launch->checks || w->mode & 15 || w->indexed) run_careful(w, SLICE);
             else run_plain(w, SLICE);
             if (w->state == FAULTED) return FAULTED;
             if (w->state == ENDED) g->progressed = 1;

@@ -66,7 +66,7 @@ struct Ins {
     const u32* splat[4];  // constant sources, one copy a lane: [2][LANES]
 };
 enum { OFFEN = 1, IDXEN = 2, RETURNS = 4, DST_HIGH = 8, HAS_SCALAR_OFFSET = 16, IS_XDL = 32, IS_TRANS = 64, IS_DGEMM = 128,
-       STORES_HIGH = 256, SMALL_DATA = 512 };
+       STORES_HIGH = 256, COPIES = 512, LENIENT = 1024, FIRST_LANE = 2048 };
 enum { UNIT_OTHER, UNIT_VALU, UNIT_SALU, UNIT_MATRIX, UNIT_LDS, UNIT_VMEM_LOAD, UNIT_VMEM_STORE, UNIT_VMEM_LDS, UNIT_FLAT,
        UNIT_SMEM, UNIT_WAIT, UNIT_BARRIER, UNIT_NOP };
 
@@ -111,6 +111,7 @@ struct Wave {
     u32 (*v)[LANES];  // 512 registers: VGPRs, then AGPRs
     u32 s[128] __attribute__((aligned(8)));
     u32 scc, mode;
+    u8 indexed;       // s_set_gpr_idx: bits 0-2 the sources, bit 3 the destination, that M0 is added to
     u8 force;         // all ones when MODE asks for flushed denormals: every operand takes the slow path
     const Ins* pc;    // the next instruction
     WaveState state;

@@ -35,6 +35,12 @@ op("s_sethalt", "SOPP 13", "| imm", "if (in->value[0] & 1) trap(w, in)")
 op("s_memtime", "SMEM 36", "u64 |", "set_pair(w, in->d, w->executed)")      # a clock that ticks once an instruction
 op("s_memrealtime", "SMEM 37", "u64 |", "set_pair(w, in->d, w->executed)")
 
+# Dynamic VGPR numbers: until _off, M0 is added to the sources and destination that the immediate names.
+op("s_set_gpr_idx_on", "SOPC 17", "| u32 idx", "set_index(w, scalar_u32(w, in, 0), (u32)in->value[1])")
+op("s_set_gpr_idx_idx", "SOP1 50", "| u32", "set_index(w, scalar_u32(w, in, 0), w->indexed)")
+op("s_set_gpr_idx_mode", "SOPP 29", "| imm", "set_index(w, w->s[M0], (u32)in->value[0])")
+op("s_set_gpr_idx_off", "SOPP 28", "| imm", "w->indexed = 0")
+
 # --- waits: nothing is late here; the checks in ../core/checks.h ask whether a wait that the GPU needs was there ------
 op("s_nop", "SOPP 0", "| imm", "")
 op("s_waitcnt", "SOPP 12", "| imm", "")
