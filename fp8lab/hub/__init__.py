@@ -5,11 +5,11 @@ app.py      the HTTP calls
 paths.py    URL paths before they are decoded
 body.py     request bodies and their limits
 answers.py  files, listings and errors as clients read them
-store.py    accounts, repositories, branches, commits
+store.py    accounts, repositories, branches, tags, commits
 objects.py  file contents
 gitids.py   git's ids for them
 
-Not here: models, data sets, spaces, pull requests, tags, Xet storage, web pages.
+Not here: models, data sets, spaces, pull requests, Xet storage, web pages.
 """
 
 from .serve import Server, client_environment, configure, run

@@ -52,6 +52,8 @@ def kernel_routes(hub):
         Route(repo + "/paths-info/{revision:segment}", hub.paths_info, methods=["POST"]),
         Route(repo + "/branch/{branch:segment}", hub.create_branch, methods=["POST"]),
         Route(repo + "/branch/{branch:segment}", hub.delete_branch, methods=["DELETE"]),
+        Route(repo + "/tag/{revision:segment}", hub.create_tag, methods=["POST"]),
+        Route(repo + "/tag/{tag:segment}", hub.delete_tag, methods=["DELETE"]),
         Route(repo + "/preupload/{revision:segment}", hub.preupload, methods=["POST"]),
         Route(repo + "/commit/{revision:segment}", hub.commit, methods=["POST"]),
         Route(repo + "/xet-write-token/{revision:segment}", hub.no_xet),
@@ -119,7 +121,7 @@ class Hub:
         return JSONResponse({"name": name, "fullname": name, "avatarUrl": "", "type": "org",
                              "trustedKernelPublisher": trusted})
 
-    # repositories and branches
+    # repositories, branches and tags
 
     async def create_repo(self, request):
         wanted = await body.json_object(request)
@@ -166,22 +168,36 @@ class Hub:
         })
 
     def refs(self, request):
-        branches = self.store.branches(self._repo(request))
-        return JSONResponse({"tags": [], "converts": [], "branches": [
-            {"name": name, "ref": f"refs/heads/{name}", "targetCommit": oid} for name, oid in branches.items()]})
+        repo = self._repo(request)
+
+        def listed(kind, prefix):
+            return [{"name": name, "ref": f"refs/{prefix}/{name}", "targetCommit": oid}
+                    for name, oid in self.store.refs(repo, kind).items()]
+
+        return JSONResponse({"branches": listed("branch", "heads"), "tags": listed("tag", "tags"), "converts": []})
 
     async def create_branch(self, request):
-        wanted = await body.json_object(request)
-        return await run_in_threadpool(self._create_branch, request, body.field(wanted, "startingPoint", str, "main"))
+        start = body.field(await body.json_object(request), "startingPoint", str, "main")
+        return await run_in_threadpool(self._create_ref, request, "branch", request.path_params["branch"], start)
 
-    def _create_branch(self, request, start):
+    async def create_tag(self, request):
+        name = body.field(await body.json_object(request), "tag", str)
+        return await run_in_threadpool(self._create_ref, request, "tag", name, request.path_params["revision"])
+
+    def _create_ref(self, request, kind, name, start):
         repo, _ = self._repo_to_write(request)
-        self.store.create_branch(repo, request.path_params["branch"], start)
+        self.store.create_ref(repo, kind, name, start)
         return JSONResponse({}, 201)
 
     def delete_branch(self, request):
+        return self._delete_ref(request, "branch")
+
+    def delete_tag(self, request):
+        return self._delete_ref(request, "tag")
+
+    def _delete_ref(self, request, kind):
         repo, _ = self._repo_to_write(request)
-        self.store.delete_branch(repo, request.path_params["branch"])
+        self.store.delete_ref(repo, kind, request.path_params[kind])
         return JSONResponse({})
 
     # reading commits and files
@@ -323,8 +339,9 @@ class Hub:
         """Take one content. The client sends no token here: the address itself is the permission, as on S3."""
         sha256, size = request.path_params["sha256"], request.path_params["size"]
         expires = request.query_params.get("expires", "")
-        signature = self._signature(sha256, size, expires)
-        if not hmac.compare_digest(signature, request.query_params.get("signature", "")) or int(expires) < time.time():
+        given = request.query_params.get("signature", "").encode()
+        signature = self._signature(sha256, size, expires).encode()
+        if not hmac.compare_digest(signature, given) or int(expires) < time.time():
             raise HubError(403, "This upload address was not given out by this server, or has expired; upload again.")
         with Arrival(self.store.objects) as arrival:
             await body.into(request, arrival, int(size))

@@ -1,4 +1,4 @@
-"""What the Hub remembers: accounts, repositories, branches and commits, in one SQLite file beside the contents.
+"""What the Hub remembers: accounts, repositories, branches, tags and commits, in one SQLite file beside the contents.
 
 A commit is a complete list of files; a branch points at a commit. A change is one SQLite transaction, so a reader
 sees a branch before it or after it, never between, and a crash leaves the state before it.
@@ -31,11 +31,11 @@ CREATE TABLE IF NOT EXISTS revision (
 CREATE TABLE IF NOT EXISTS file (
     revision INTEGER REFERENCES revision ON DELETE CASCADE, path TEXT, oid TEXT, size INTEGER, sha256 TEXT,
     is_lfs INTEGER, PRIMARY KEY (revision, path)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS branch (
-    repo INTEGER REFERENCES repo ON DELETE CASCADE, name TEXT, oid TEXT, PRIMARY KEY (repo, name));
+CREATE TABLE IF NOT EXISTS ref (
+    repo INTEGER REFERENCES repo ON DELETE CASCADE, kind TEXT, name TEXT, oid TEXT, PRIMARY KEY (repo, kind, name));
 """
 NAME = re.compile(r"(?!.*(--|\.\.))[A-Za-z0-9][A-Za-z0-9._-]{0,95}(?<![-.])(?<!\.git)")
-BRANCH = re.compile(r"(?!.*(\.\.|//))(?!refs/)(?![0-9a-f]{40}$)[A-Za-z0-9][A-Za-z0-9._/-]{0,95}(?<![/.])")
+REF = re.compile(r"(?!.*(\.\.|//))(?!refs/)(?![0-9a-f]{40}$)[A-Za-z0-9][A-Za-z0-9._/-]{0,95}(?<![/.])")
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class Store:
         return user is not None and (user.lower() == owner.lower() or bool(
             self._rows("SELECT 1 FROM member WHERE org = ? AND user = ?", owner, user)))
 
-    # repositories and branches
+    # repositories, branches and tags
 
     def create_repo(self, owner, name, private, author):
         """Create a repository whose main branch holds one commit; HubError 409 if there is one already."""
@@ -182,7 +182,7 @@ class Store:
             repo = execute("INSERT INTO repo (owner, name, private, created) VALUES (?, ?, ?, ?)",
                            (owner, name, private, int(time.time()))).lastrowid
             oid = self._add_revision(execute, repo, None, [first], author, "initial commit", "")
-            execute("INSERT INTO branch VALUES (?, 'main', ?)", (repo, oid))
+            execute("INSERT INTO ref VALUES (?, 'branch', 'main', ?)", (repo, oid))
 
     def repo(self, owner, name, user):
         """Return a Repo that the user (None: anyone) may read, or raise HubError 404."""
@@ -196,30 +196,33 @@ class Store:
         with self._change() as execute:
             execute("DELETE FROM repo WHERE id = ?", (repo.id,))
 
-    def branches(self, repo):
-        """Return {branch name: commit id}."""
-        return dict(self._rows("SELECT name, oid FROM branch WHERE repo = ? ORDER BY name", repo.id))
+    def refs(self, repo, kind):
+        """Return {name: commit id} of the branches or tags."""
+        return dict(self._rows("SELECT name, oid FROM ref WHERE repo = ? AND kind = ? ORDER BY name", repo.id, kind))
 
-    def create_branch(self, repo, name, start):
-        if not BRANCH.fullmatch(name):
-            raise HubError(400, f"The branch name {name!r} is refused: needs letters, digits, - _ . / as in v1")
+    def create_ref(self, repo, kind, name, start):
+        """Make a branch or a tag at the commit that `start` means; HubError 409 if there is one of this name."""
+        if not REF.fullmatch(name):
+            raise HubError(400, f"The {kind} name {name!r} is refused: needs letters, digits, - _ . / as in v1")
         with self._change() as execute:
-            if name in self.branches(repo):
-                raise HubError(409, f"The branch {name} of {repo.repo_id} exists already.")
-            execute("INSERT INTO branch VALUES (?, ?, ?)", (repo.id, name, self.revision(repo, start).oid))
+            if name in self.refs(repo, kind):
+                raise HubError(409, f"The {kind} {name} of {repo.repo_id} exists already.")
+            execute("INSERT INTO ref VALUES (?, ?, ?, ?)", (repo.id, kind, name, self.revision(repo, start).oid))
 
-    def delete_branch(self, repo, name):
-        if name == "main":
+    def delete_ref(self, repo, kind, name):
+        if (kind, name) == ("branch", "main"):
             raise HubError(403, f"The branch main of {repo.repo_id} cannot be deleted; delete the repository instead.")
         with self._change() as execute:
-            if not execute("DELETE FROM branch WHERE repo = ? AND name = ?", (repo.id, name)).rowcount:
+            values = repo.id, kind, name
+            if not execute("DELETE FROM ref WHERE repo = ? AND kind = ? AND name = ?", values).rowcount:
                 raise revision_not_found(repo.repo_id, name)
 
     # commits
 
     def revision(self, repo, name):
-        """Return the Revision that a branch name, refs/heads/<branch> or commit id (7 digits at least) means."""
-        head = self.branches(repo).get(name.removeprefix("refs/heads/"))
+        """Return the Revision of a branch, a tag, refs/heads/…, refs/tags/… or a commit id (7 digits or more)."""
+        head = (self.refs(repo, "branch").get(name.removeprefix("refs/heads/"))
+                or self.refs(repo, "tag").get(name.removeprefix("refs/tags/")))
         where, value = ("oid = ?", head) if head else ("oid GLOB ?", name + "*")
         if not head and not re.fullmatch("[0-9a-f]{7,40}", name):
             raise revision_not_found(repo.repo_id, name)
@@ -255,9 +258,8 @@ class Store:
         """
         self._check_uploaded(operations)
         with self._change() as execute:
-            branches = self.branches(repo)
             branch = branch.removeprefix("refs/heads/")
-            if branch not in branches:
+            if branch not in self.refs(repo, "branch"):
                 raise revision_not_found(repo.repo_id, branch)
             head = self.revision(repo, branch)
             if parent is not None and not head.oid.startswith(parent):
@@ -268,7 +270,7 @@ class Store:
             if after == before:
                 return head.oid
             oid = self._add_revision(execute, repo.id, head.oid, list(after.values()), author, title, description)
-            execute("UPDATE branch SET oid = ? WHERE repo = ? AND name = ?", (oid, repo.id, branch))
+            execute("UPDATE ref SET oid = ? WHERE repo = ? AND kind = 'branch' AND name = ?", (oid, repo.id, branch))
             return oid
 
     def _check_uploaded(self, operations):

@@ -30,6 +30,11 @@ blob = next(p for p in Path(api.snapshot_download(**repo, revision="v1")).rglob(
 blob.write_bytes(blob.read_bytes()[:-1] + b"!")
 report("verify tampered", lambda: [m["path"] for m in
                                    api.verify_repo_checksums(**repo, revision="v1").mismatches])
+report("tag", lambda: api.create_tag(**repo, tag="1.0", revision="v1"))
+report("tag again", lambda: api.create_tag(**repo, tag="1.0", revision="v1"))
+report("tags", lambda: {t.name: [t.ref, t.target_commit] for t in api.list_repo_refs(**repo).tags})
+report("by tag", lambda: api.list_repo_files(**repo, revision="1.0"))
+report("untag", lambda: [api.delete_tag(**repo, tag="1.0"), api.list_repo_refs(**repo).tags])
 report("delete files", lambda: api.delete_folder("build/torch-cpu", **repo, revision="v2").oid)
 report("after delete", lambda: api.list_repo_files(**repo, revision="v2"))
 report("delete branch", lambda: api.delete_branch(**repo, branch="v2"))
@@ -95,6 +100,13 @@ def test_a_file_tampered_with_in_the_cache_is_found_by_its_checksum(published):
 def test_folders_and_branches_can_be_deleted(published):
     assert published["after delete"] == [".gitattributes"]
     assert published["branches left"] == ["main", "v1"]
+
+
+def test_a_tag_is_a_revision_until_it_is_deleted(published):
+    assert published["tags"] == {"1.0": ["refs/tags/1.0", published["upload 1"]]}
+    assert sorted(published["by tag"]) == published["files"]
+    assert "exists already" in published["tag again"]
+    assert published["untag"] == [None, []]
 
 
 @pytest.mark.parametrize(("what", "error"), [
