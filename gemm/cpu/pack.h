@@ -7,11 +7,11 @@
 #include <cstring>
 
 #include "gemm_cpu.h"
-
-#define GEMM_UNROLL _Pragma("GCC unroll 16")
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
+
+#define GEMM_UNROLL _Pragma("GCC unroll 16")  // GCC and clang; arrays of vectors become registers only when unrolled
 
 namespace gemm_cpu {
 namespace {
@@ -47,8 +47,8 @@ struct Operand {
 };
 
 // The first `blocks` k-blocks of a K-contiguous operand, copied so that all of one k-block lies together; another
-// layout has that already. Rows of a matrix are pages apart: read 128 bytes at a time, k-block after k-block, each
-// read costs a page walk (measured: a tenth of the time of a whole GEMM of K = 7168).
+// layout has that already. Rows of a matrix are pages apart: read 128 bytes at a time, one k-block after the other,
+// each read costs a page walk. Measured on a Skylake-SP, K = 7168: 1 to 4 % of the time of the whole GEMM.
 inline Operand gathered(const Operand& x, int64_t count, int64_t blocks, uint8_t* buffer) {
     if (x.stride_k != 1) return x;
     for (int64_t i = 0; i < count; ++i)

@@ -1,6 +1,6 @@
 // The GEMM of one task, as a template over the instruction set.
 //
-//   for each block kb of 128 along k
+//   for each block kb of 128 along k (their codes gathered eight blocks at a time)
 //       pack A: the task's rows, in tiles of up to tile_m rows          stays in the L2 cache
 //       for each tile_n columns
 //           pack B: 128 x tile_n                                        stays in the L1 cache
@@ -32,7 +32,7 @@ void micro_tile(const float* a, const float* b, const float* a_scale, float b_sc
         __builtin_prefetch(acc + step * 4 * Isa::k_step);  // a cache line: 128 k-steps walk over all of acc
         GEMM_UNROLL for (int s = 0; s < 4; ++s) {
             const Vec b0 = Isa::load(b), b1 = Isa::load(b + lanes);
-            __builtin_prefetch(a + 256);
+            __builtin_prefetch(a + 256);  // A comes from L2; a KiB ahead is soon enough, and L1 keeps its B
             GEMM_UNROLL for (int row = 0; row < rows; ++row) {
                 const Vec a_row = Isa::broadcast(a[row]);
                 dot[row][0] = Isa::step(dot[row][0], a_row, b0);
