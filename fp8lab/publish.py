@@ -93,7 +93,8 @@ def plan(root, api, repo_id=None):
         raise PublishError("\n  ".join(["the check found", *map(str, findings)]))
     variants = check.variants(root)
     if not variants:
-        raise PublishError(f"no build variant under {root / 'build'}; run `fp8lab build`, or `kernel-builder build-and-copy`")
+        raise PublishError(f"no build variant under {root / 'build'}; run `fp8lab build`, or "
+                           "`kernel-builder build-and-copy`")
     general = tomllib.loads((root / "build.toml").read_text())["general"]
     repo_id = repo_id or general["hub"]["repo-id"]
     files = {path.relative_to(root).as_posix(): path
@@ -113,18 +114,22 @@ def _compare(todo, api, ours):
     if not api.repo_exists(todo.repo_id, repo_type="kernel"):
         return
     todo.repo_exists = True
-    heads = {ref.name: ref.target_commit for ref in api.list_repo_refs(todo.repo_id, repo_type="kernel").branches}
-    todo.head = heads.get(todo.branch)
+    todo.head = _heads(api, todo.repo_id).get(todo.branch)
     there = api.list_repo_files(todo.repo_id, repo_type="kernel", revision=todo.head or "main")
     gone = {*ours, "benchmarks/benchmark*.py"} if todo.head else {"build/*", "benchmarks/*"}
     todo.stale = [path for path in there
                   if path not in todo.files and any(fnmatch.fnmatch(path, pattern) for pattern in gone)]
 
 
+def _heads(api, repo_id):
+    return {ref.name: ref.target_commit for ref in api.list_repo_refs(repo_id, repo_type="kernel").branches}
+
+
 def upload(todo, api, private=False):
     """Carry out a Plan and return the address of the commit on the version's branch.
 
-    Raises huggingface_hub's errors: 401 and 403 say what the token lacks, 412 that somebody else published meanwhile.
+    Raises huggingface_hub's errors: 401 and 403 say what the token lacks, 409 and 412 that somebody else published
+    since the plan was made; nothing of the two is mixed, plan again.
     """
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
@@ -133,9 +138,12 @@ def upload(todo, api, private=False):
     operations += [CommitOperationAdd(path, local) for path, local in todo.files.items()]
     with _lfs_for(api.endpoint):
         api.create_repo(**repo, private=private, exist_ok=True)
-        api.create_branch(**repo, branch=todo.branch, exist_ok=True)
+        head = todo.head
+        if head is None:
+            api.create_branch(**repo, branch=todo.branch)  # 409 if it has come into being since the plan
+            head = _heads(api, todo.repo_id)[todo.branch]
         commit = api.create_commit(**repo, operations=operations, commit_message=MESSAGE, revision=todo.branch,
-                                   parent_commit=todo.head)
+                                   parent_commit=head)
         api.upload_file(**repo, path_or_fileobj=todo.card.encode(), path_in_repo="README.md", commit_message=MESSAGE)
     return commit.commit_url
 

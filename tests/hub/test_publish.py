@@ -81,12 +81,15 @@ def test_a_second_version_gets_a_branch_of_its_own(hub, api, root, tmp_path):
     assert published(hub, "myorg/versions", "v2") == ["README.md", *BOTH[:2]]  # a branch starts as main is
 
 
-def test_of_two_publishers_of_one_version_the_second_learns_of_the_first(hub, api, root, tmp_path):
-    publish.upload(publish.plan(root, api, "myorg/race"), api)
+@pytest.mark.parametrize("is_new", [True, False])
+def test_of_two_publishers_of_one_version_the_second_learns_of_the_first(hub, api, root, tmp_path, is_new):
+    repo_id = f"myorg/race-{is_new}"
+    if not is_new:
+        publish.upload(publish.plan(root, api, repo_id), api)
     plans = []
     for answer in (50, 51):
         other = kernel_repository.make(tmp_path / str(answer), answer=answer, variants=["torch-cpu", "torch-rocm"])
-        plans.append(publish.plan(other, api, "myorg/race"))
+        plans.append(publish.plan(other, api, repo_id))
 
     def attempt(todo):
         try:
@@ -96,8 +99,9 @@ def test_of_two_publishers_of_one_version_the_second_learns_of_the_first(hub, ap
 
     with ThreadPoolExecutor(2) as pool:
         outcomes = list(pool.map(attempt, plans))
-    assert sum("somebody committed since" in outcome for outcome in outcomes) == 1
-    answers = {content for path, content in hub.files("myorg/race").items() if path.endswith(".py")}
+    said = "exists already" if is_new else "somebody committed since"
+    assert sum(said in outcome for outcome in outcomes) == 1
+    answers = {content for path, content in hub.files(repo_id).items() if path.endswith(".py")}
     assert len(answers) == 1  # both variants of one publisher
 
 
