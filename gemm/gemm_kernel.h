@@ -31,9 +31,10 @@ namespace gemm {
 struct Arguments {
     Operand a, b;                    // b: B^T, N rows of K
     const float *a_scale, *b_scale;  // (K / 128, M), (K / 128, ceil(N / 128))
-    u16* out;                        // (M, N) bfloat16
-    int parts;                       // into which K is split
-    Workspace workspace;             // for more than one
+    u16* out;                        // (M, N) bfloat16, rows out_stride elements apart
+    int out_stride;
+    int parts;            // into which K is split
+    Workspace workspace;  // for more than one
 };
 
 template <class Tile, class ALayout, class BLayout>
@@ -45,7 +46,7 @@ GEMM_DEVICE void gemm_tile(const Arguments& arg) {
     int m = arg.a.rows, n = arg.b.rows;
     int thread = __builtin_amdgcn_workitem_id_x(), lane = thread % 64;
     int wave = __builtin_amdgcn_readfirstlane(thread / 64);
-    int wave_row = wave / Tile::waves_n * (8 * mi), wave_column = wave % Tile::waves_n * (16 * nj);
+    int wave_row = Tile::wave_row(wave), wave_column = wave % Tile::waves_n * (16 * nj);
     Place at = place<Tile>(m, n, arg.a.k, arg.parts);
     int blocks = at.last_block - at.first_block, first_k = at.first_block * block_k;
 
@@ -56,9 +57,7 @@ GEMM_DEVICE void gemm_tile(const Arguments& arg) {
     typename BLayout::Source b_source(arg.b, {at.column, Tile::n, first_k, blocks > 0});
     typedef typename ALayout::template Loader<Tile::m, 2, Tile::lanes> ALoader;
     typedef typename BLayout::template Loader<Tile::n, 1, Tile::lanes> BLoader;
-    // B's bytes may be transposed before the barrier, but not stored.
-    constexpr Spread<Schedule, BLoader, Schedule::first_barrier - (BLoader::store_step ? 12 : 0), Schedule::middle>
-        b_refill;
+    constexpr Spread<Schedule, BLoader, Schedule::first_to_transpose(BLoader::store_step), Schedule::middle> b_refill;
     constexpr Spread<Schedule, ALoader, Schedule::middle, Schedule::second_barrier> a_refill_0;
     constexpr Spread<Schedule, ALoader, Schedule::second_barrier, Schedule::mfmas> a_refill_1;
     static_assert(b_refill.position[BLoader::store_step] >= Schedule::first_barrier, "B is still being read");
@@ -72,8 +71,8 @@ GEMM_DEVICE void gemm_tile(const Arguments& arg) {
     };
 
     // What I multiply.
-    Fragments<typename ALayout::Key> a_rows(a_lds, wave_row, lane);
-    Fragments<typename BLayout::Key> b_rows(b_lds, wave_column, lane);
+    Fragments<typename ALoader::Key> a_rows(a_lds, wave_row, lane);
+    Fragments<typename BLoader::Key> b_rows(b_lds, wave_column, lane);
     Scales<Tile> scales(arg.a_scale, arg.b_scale, m, n, arg.a.k, at.row + wave_row, at.column + wave_column, lane,
                         at.first_block);
     i64x2 a_fragment[2][2], b_fragment[nj][2];  // [sub-tile, in turn][half of the 128 k]
@@ -164,7 +163,7 @@ GEMM_DEVICE void gemm_tile(const Arguments& arg) {
     total[mi - 1][1][3] = __builtin_fmaf(part[0][1][3], scale, total[mi - 1][1][3]);
 
     if (arg.parts > 1 && !reduce_parts<Tile>(total, arg.workspace, at, arg.parts, thread, lds)) return;
-    store<Tile>(total, arg.out, m, n, at.row, wave_row, at.column + wave_column, lane);
+    store<Tile>(total, arg.out, m, n, arg.out_stride, at.row, wave_row, at.column + wave_column, lane);
 }
 
 }  // namespace gemm

@@ -24,9 +24,10 @@ constexpr GEMM_DEVICE int lane_row(int lane) {
 struct KContiguousKey {
     static constexpr GEMM_DEVICE u32 of(u32 row) { return (row & 3) | (row >> 1 & 4); }
 };
+template <bool eight_groups>  // of eight rows; or four, which the other two bits tell apart
 struct RowContiguousKey {
     static constexpr GEMM_DEVICE u32 of(u32 row) {
-        return ((row ^ row >> 5) & 1) | ((row ^ row >> 3) & 2) | (row >> 1 & 4);
+        return ((row ^ (eight_groups ? row >> 5 : 0)) & 1) | ((row ^ row >> 3) & 2) | (row >> 1 & 4);
     }
 };
 

@@ -27,17 +27,18 @@ struct Window {
 // One lane's share as chunks of 16 consecutive k of a row, 8 lanes a row: a load fetches whole lines.
 template <class Source, int rows, int parts, int lanes>
 struct ChunkLoader {
+    typedef KContiguousKey Key;
     static constexpr int part_rows = rows / parts, pass_rows = lanes / 8, loads = part_rows / pass_rows;
     static constexpr int store_step = 0, refill_steps = loads;
     static constexpr GEMM_DEVICE int slots_before(int step) { return 2 * step; }
-    static_assert(loads > 0 && KContiguousKey::of(pass_rows) == 0, "a pass is whole rows and keeps the key");
+    static_assert(loads > 0 && Key::of(pass_rows) == 0, "a pass is whole rows and keeps the key");
     u32 global_offset, lds_offset;
     u32x4 data[parts][loads];
 
     GEMM_DEVICE ChunkLoader(const Source& source, int thread) {
         int row = thread / 8, chunk = thread % 8;
         global_offset = source.offset(row, chunk * 16);
-        lds_offset = row * lds_row_bytes + ((chunk ^ KContiguousKey::of(row)) << 4);
+        lds_offset = row * lds_row_bytes + ((chunk ^ Key::of(row)) << 4);
     }
 
     template <int part>
@@ -63,8 +64,6 @@ struct ChunkLoader {
 
 // k_stride 1, data and row_stride multiples of 4.
 struct KContiguous {
-    typedef KContiguousKey Key;
-
     struct Source {
         const u8* base;
         u32 row_stride, bytes, k_offset;
@@ -90,8 +89,6 @@ struct KContiguous {
 
 // Any address and any strides: 16 loads of a byte for a chunk, waited for at once. For what the others cannot do; slow.
 struct AnyStrides {
-    typedef KContiguousKey Key;
-
     struct Source {
         const u8* base;
         u32 row_stride, k_stride, bytes;
@@ -129,8 +126,6 @@ struct AnyStrides {
 // middle: the shift is the same in all lanes.
 template <bool aligned>
 struct RowContiguous {
-    typedef RowContiguousKey Key;
-
     struct Source {
         const u8* base;  // rounded down to a multiple of 4
         u32 k_stride, skew, bytes;
@@ -164,8 +159,10 @@ struct RowContiguous {
         static constexpr GEMM_DEVICE int slots_before(int step) {  // two v_alignbyte or v_perm, or one access
             return step < store_step ? 2 * step : store_step + step;
         }
-        static constexpr int groups = part_rows / patch_rows;
-        static_assert(Key::of(64) == 0 && part_rows % 64 == 0, "the second half has the keys of the first");
+        static constexpr int groups = part_rows / patch_rows, near = groups < 8 ? groups : 8;
+        static_assert(near == 8 || patch_k == 4, "LDS would serve two lanes of one bank together");
+        typedef RowContiguousKey<near == 8> Key;
+        static_assert(Key::of(part_rows) == 0, "the second half has the keys of the first");
         u32 global_offset[patch_k], lds_offset[4];   // of each k; of each row of four
         u32 shift[4];                                // bytes, of each k of four
         u32 data[parts][patch_k][words + !aligned];  // loaded: k, rows of 4. Transposed: k / 4, row % 4; row / 4
@@ -174,9 +171,9 @@ struct RowContiguous {
             // Low bits of the lane: which 8 rows, then which part of a 16-byte chunk, so that LDS serves 16 lanes (32
             // for 4 bytes) without conflict. NOTE: for 8 bytes both halves of a chunk occur in lanes 0-15 and in 0-7,
             // 16-23: which 16 lanes are served together is documented nowhere.
-            int in_chunk = patch_k == 8 ? (thread / 8 ^ thread / 16) % 2 : thread / 8 % 4;
-            int rest = thread / (patch_k == 8 ? 16 : 32);
-            int group = thread % 8 + 8 * (rest % (groups / 8)), chunk = rest / (groups / 8);
+            int far = thread / near, in_chunk = patch_k == 8 ? (far ^ far / 2) % 2 : far % 4;
+            far /= patch_k == 8 ? 2 : 4;
+            int group = thread % near + near * (far % (groups / near)), chunk = far / (groups / near);
             int row = group * patch_rows, k = chunk * 16 + in_chunk * patch_k;
             for (int j = 0; j < 4; j++) shift[j] = source.shift(j);
             for (int j = 0; j < patch_k; j++)

@@ -15,10 +15,15 @@ struct Schedule {
 
     // Before the first barrier, the block's B and half 0 of A are read; after it they are refilled. Before the second,
     // half 1 of A is read; after it that is refilled, and the next block's B and half 0 of A are read.
-    static constexpr int first_barrier = (mi / 2 - 1) * row_mfmas, second_barrier = (mi - 1) * row_mfmas;
+    static constexpr int first_barrier = mi == 2 ? 4 : (mi / 2 - 1) * row_mfmas, second_barrier = (mi - 1) * row_mfmas;
     static constexpr int middle =
         (first_barrier + second_barrier) / 2;      // B is refilled before it, half 0 of A after it
     static constexpr int advance = first_barrier;  // the sources go to the block after next
+
+    // B's bytes may be transposed, but not stored, before the first barrier.
+    static constexpr GEMM_DEVICE int first_to_transpose(bool transposes) {
+        return transposes && first_barrier >= 12 ? first_barrier - 12 : first_barrier;
+    }
 
     static constexpr GEMM_DEVICE int row(int position) { return position / row_mfmas; }
     static constexpr GEMM_DEVICE int in_row(int position) { return position % row_mfmas; }

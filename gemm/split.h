@@ -7,11 +7,26 @@
 namespace gemm {
 
 // partial  parts × Tile::m × Tile::n floats a tile, in the order of the lanes: 1 KiB a wave and store
-// arrived  a counter a tile; 0 before the launch and after it
+// arrived  a word a tile: the call it belongs to, and how many of its workgroups have arrived. Needs no value before
+// the
+//          launch: what does not carry this call's number counts as nobody.
+// call     a number of 56 bits in the upper bits of a word, different in each call
 struct Workspace {
     f32x4* partial;
-    u32* arrived;
+    u64* arrived;
+    u64 call;
 };
+
+// Counts one more workgroup and returns how many were there before.
+GEMM_DEVICE u32 arrive(u64* word, u64 call) {
+    constexpr u64 count = 0xff;
+    u64 seen = __hip_atomic_load(word, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT), next;
+    do {
+        next = (seen & ~count) == call ? seen + 1 : call + 1;
+    } while (!__hip_atomic_compare_exchange_strong(word, &seen, next, __ATOMIC_RELAXED, __ATOMIC_RELAXED,
+                                                   __HIP_MEMORY_SCOPE_AGENT));
+    return u32(next & count) - 1;
+}
 
 // Leaves this part's accumulators in the workspace. In the workgroup that is last, total becomes the sum of all parts,
 // added in order of k whoever is last, so that every run gives the same bits. Returns whether this one is.
@@ -29,12 +44,11 @@ GEMM_DEVICE bool reduce_parts(f32x4 (&total)[Tile::subtiles_m][Tile::subtiles_n]
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
     lds_barrier();
     u32* before = reinterpret_cast<u32*>(lds);  // the tile is not needed any more
-    if (thread == 0)
-        *before = __hip_atomic_fetch_add(workspace.arrived + at.tile, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    if (thread == 0) *before = arrive(workspace.arrived + at.tile, workspace.call);
     lds_barrier();
     if (int(__builtin_amdgcn_readfirstlane(*before)) != parts - 1) return false;
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");
-    if (thread == 0) workspace.arrived[at.tile] = 0;
+    if (thread == 0) workspace.arrived[at.tile] = 0;  // a graph repeats the call with the same number
 
     GEMM_UNROLL
     for (int v = 0; v < values; v++) flat[v] = partial[v * Tile::lanes];

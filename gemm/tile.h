@@ -11,11 +11,12 @@ struct Tile {
     static constexpr int m = m_, n = n_, waves_m = waves_m_, waves_n = waves_n_;
     static constexpr int lanes = waves_m * waves_n * 64;
     static constexpr int subtiles_m = m / waves_m / 16, subtiles_n = n / waves_n / 16;
-    // First row of a wave's sub-tile of A, from the wave's first: half of its rows lie in each half of the tile.
+    // First row of a wave, and of each of its sub-tiles from there: half of its rows lie in each half of the tile.
+    static constexpr GEMM_DEVICE int wave_row(int wave) { return subtile_row(wave / waves_n * (subtiles_m / 2)); }
     static constexpr GEMM_DEVICE int subtile_row_m(int i) {
         return i / (subtiles_m / 2) * (m / 2) + subtile_row(i % (subtiles_m / 2));
     }
-    static_assert(subtiles_m % 4 == 0, "a wave's rows of A are two halves of whole pairs of sub-tiles");
+    static_assert(subtiles_m == 2 || subtiles_m % 4 == 0, "a half of A is one sub-tile or pairs of them");
     static_assert(subtiles_n == 4,
                   "a wave's columns lie in one block of b_scale, and its B fragments fill 32 registers");
     static_assert((m + n) * block_k <= 65536, "the tile of A and B fits the LDS of a CU");
