@@ -11,7 +11,7 @@ TEST_ARGS ?=
 BIN      := $(VENV)/bin
 READY    := $(VENV)/.fp8lab-ready
 
-.PHONY: lab test course build bench doctor lock pictures clean
+.PHONY: lab test course build bench bench-hub doctor lock pictures clean
 
 lab: build
 	$(BIN)/jupyter lab --LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb $(LAB_ARGS)
@@ -25,8 +25,12 @@ course: build
 build: $(READY)
 	@$(BIN)/fp8lab build
 
+# Each prints a table, writes build/bench/<target>.json, and fails where a target is missed.
 bench: build
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.cpu
+
+bench-hub: build
+	$(BIN)/python -m benchmarks.hub
 
 doctor: $(READY)
 	@$(BIN)/fp8lab doctor

@@ -172,7 +172,7 @@ def _unique_id(config, root, work):
 
 def _is_dirty(config, root):
     """Whether tracked sources of the kernel differ from HEAD. kernel-builder looks at the whole tree; here a learner's
-    saved notebook would then compile everything again and make each load warn."""
+    saved notebook would then compile everything again."""
     sources = [source for section in _sections(config) for source in section["src"]]
     return bool(_git(root, "status", "--porcelain", "--untracked-files=no", "--", "build.toml", "torch-ext", *sources))
 
@@ -271,9 +271,11 @@ def _metadata(config, backend, root, ops_name):
         "provenance": {"kernel-builder": {"version": f"fp8lab-{importlib.metadata.version('fp8lab')}"}},
     }
     metadata |= {key: general[key] for key in ("upstream", "source") if key in general}
+    # A commit is named only where it identifies the sources. kernel-builder writes dirty = true instead, upon which every
+    # load warns: right for what is published, not for someone who tries a change of the kernel in a lesson.
     commit = _git(root, "rev-parse", "HEAD")
-    if commit:
-        metadata["provenance"]["kernel"] = {"commit": commit, "dirty": _is_dirty(config, root)}
+    if commit and not _is_dirty(config, root):
+        metadata["provenance"]["kernel"] = {"commit": commit, "dirty": False}
     return metadata
 
 

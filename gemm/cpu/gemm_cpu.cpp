@@ -48,7 +48,7 @@ double seconds(const Isa& isa) {
 }
 #endif
 
-// vdpbf16ps does the work of two FMAs, in more or less time than two, as the CPU has it: on a Sapphire Rapids the whole
+// vdpbf16ps does the work of two FMAs, in more or less time than two, as the CPU has it: on a Xeon with AMX the whole
 // GEMM took 1.8 times as long with it. Both give the same bits, so the first call measures (about a millisecond).
 const Isa* best_isa() {
 #if defined(__x86_64__)

@@ -4,7 +4,7 @@
 // Its definition (Intel SDM, "VDPBF16PS") adds the product of the odd elements first, then that of the even ones, each
 // addition rounded to nearest even, subnormals as zero. So k goes to the odd element and k + 1 to the even one: the
 // sums are then those of the float32 paths, in their order, and none is subnormal (products are multiples of 2^-20). On
-// a Sapphire Rapids all bits were those of the other paths. A CPU that rounds once after both products would differ by
+// a Xeon with AMX all bits were those of the other paths. A CPU that rounds once after both products would differ by
 // less than the error bound of the sum, 128 * 2^-24 of the sum of magnitudes.
 #if defined(__x86_64__)
 #include <immintrin.h>
