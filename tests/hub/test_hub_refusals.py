@@ -76,7 +76,7 @@ def test_a_commit_of_a_path_that_leaves_a_checkout_is_refused(hub, repo, path, k
 
 
 def test_a_file_whose_bytes_are_not_the_announced_ones_is_refused(hub):
-    repo = "myorg/tampered"
+    repo = "myorg/other-bytes"
     hub.create(repo)
     announced, tampered = b"\0good bytes", b"\0evil bytes"
     address = hub.upload_address(repo, announced)
