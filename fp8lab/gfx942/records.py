@@ -26,8 +26,9 @@ COPY_NAMES = ("s_mov_b32", "s_mov_b64", "v_mov_b32", "v_mov_b64", "v_accvgpr_rea
 MASK_NAMES = tuple(f"s_{name}_b64" for name in ("and", "or", "xor", "andn2", "orn2", "nand", "nor", "xnor", "cselect"))
 UNITS = {name: i for i, name in enumerate(("other", "valu", "salu", "matrix", "lds", "vmem_load", "vmem_store", "vmem_lds", "flat",
                                            "smem", "wait", "barrier", "nop"))}
-BITS, FLOAT16, FLOAT32, FLOAT64 = range(4)
+BITS, FLOAT16, FLOAT32, FLOAT64, SIGN16, SIGN32, SIGN64 = range(7)
 KINDS = {"f16": FLOAT16, "f16hi": FLOAT16, "f16x2": FLOAT16, "f32": FLOAT32, "f32x2": FLOAT32, "f64": FLOAT64}
+SIGNS = {"f16": SIGN16, "f32": SIGN32, "f64": SIGN64}  # rows whose sources have a sign but are not computed with
 TRANSCENDENTAL = ("v_rcp", "v_rsq", "v_sqrt", "v_exp", "v_log", "v_sin", "v_cos")
 ROW_NUMBER = {name: i for i, name in enumerate(BY_NAME)}
 UNDEFINED = 0xFFFF  # the op of a record that faults when it runs
@@ -99,7 +100,7 @@ def _vector(r, i, kind):
     fancy = sdwa = 0
     for k, operand in enumerate(i.src[:4]):
         type = op.src[k].lstrip("+")
-        kind[k] = KINDS.get(acts_as or type, BITS) | 0x80 * (words_of(type) == 2 and type != "mask")
+        kind[k] = (SIGNS[acts_as] if acts_as else KINDS.get(type, BITS)) | 0x80 * (words_of(type) == 2 and type != "mask")
         r["neg"] |= operand.neg << k
         r["abs"] |= operand.abs << k
         r["sext"] |= operand.sext << k

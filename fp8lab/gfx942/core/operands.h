@@ -83,15 +83,15 @@ OUT_OF_LINE static const u32* vector_source_slow(Wave* w, const Ins* in, u32 k) 
     u32 select = in->sdwa >> k & 1 ? in->src_sel[k & 1] : 6;
     if (select != 6) for (u32 l = 0; l < LANES; l++) to[l] = select_part(to[l], select, in->sext >> k & 1);
     u32* top = words == 2 ? to + LANES : to;
-    if (w->force && kind != BITS && !keeps_denormals(w, kind, 0)) {
+    if (w->force && kind >= FLOAT16 && kind <= FLOAT64 && !keeps_denormals(w, kind, 0)) {
         if (kind == FLOAT32) EACH_LANE to[l] = flush(to[l]);
         if (kind == FLOAT16) EACH_LANE to[l] = to[l] & 0x7c00 ? to[l] : to[l] & 0x8000;
         if (kind == FLOAT64) for (u32 l = 0; l < LANES; l++)
             if (!(top[l] & 0x7ff00000)) top[l] &= 0x80000000, to[l] = 0;
     }
-    u32 sign = kind == FLOAT16 ? 0x8000 : 0x80000000;
+    u32 sign = kind == FLOAT16 || kind == SIGN16 ? 0x8000 : 0x80000000;
     if (in->abs >> k & 1) EACH_LANE top[l] &= ~sign;
-    if (in->neg >> k & 1 && in->result_words != 0xff) EACH_LANE top[l] ^= sign;
+    if (in->neg >> k & 1) EACH_LANE top[l] ^= sign;
     return to;
 }
 static inline const u32* vector_source(Wave* w, const Ins* in, u32 k) {
@@ -187,7 +187,7 @@ OUT_OF_LINE static void finish_slow(Wave* w, const Ins* in, u32 words) {
         if (select != 6) {
             u32 part = x << shift & field, rest = 0;
             if (in->dst_unused == 2) rest = old & ~field;
-            if (in->dst_unused == 1 && part >> (shift + width - 1) & 1) rest = ~((field << 1) - 1) & ~field & ~((1u << shift) - 1);
+            if (in->dst_unused == 1 && part >> (shift + width - 1) & 1) rest = shift + width < 32 ? ~0u << (shift + width) : 0;
             x = part | rest;
         }
         d[0][l] = x;

@@ -20,8 +20,8 @@ enum { LANES = 64, MAX_WAVES = 16, MAX_LDS = 65536 };
 enum { FLAT_SCRATCH = 102, VCC = 106, M0 = 124, EXEC = 126, CONSTANT = 128, VCCZ = 251, EXECZ = 252, SCC = 253 };
 enum { VGPR = 256, AGPR = 512, REGISTERS = 768, NONE = 0xffff };
 
-// What an operand's bits are; decides where neg and abs act and which denormals MODE flushes.
-typedef enum { BITS, FLOAT16, FLOAT32, FLOAT64 } Kind;
+// What an operand's bits are; decides where neg and abs act and which denormals MODE flushes. SIGN: a sign, no flushing.
+typedef enum { BITS, FLOAT16, FLOAT32, FLOAT64, SIGN16, SIGN32, SIGN64 } Kind;
 
 typedef enum { RUNNING, YIELDED, AT_BARRIER, ENDED, FAULTED } WaveState;
 

@@ -39,7 +39,7 @@ op("v_perm_b32", "VOP3 493", "u32 u32 u32 u32", "d = permute_bytes(a, b, c)")
 op("v_bcnt_u32_b32", "VOP3 651", "u32 u32 u32", "d = count_ones(a) + b")
 op("v_mbcnt_lo_u32_b32", "VOP3 652", "u32 u32 u32", "d = b + count_ones(a & lanes_below_lo(lane))")
 op("v_mbcnt_hi_u32_b32", "VOP3 653", "u32 u32 u32", "d = b + count_ones(a & lanes_below_hi(lane))")
-op("v_cndmask_b32", "VOP2 0", "u32 u32 u32 mask", "d = c ? b : a", modifiers="f32")     # neg and abs act as on floats
+op("v_cndmask_b32", "VOP2 0", "u32 u32 u32 mask", "d = c ? b : a", modifiers="f32")     # modifiers: neg, abs as on floats
 op("v_swap_b32", "VOP1 81", "+u32 +u32 |", "u32 t = d; d = e; e = t", swap=True)
 op("v_accvgpr_mov_b32", "VOP1 82", "u32 u32", "d = a", accumulators=True)
 op("v_accvgpr_read_b32", "MAI 88", "u32 u32", "d = a")
@@ -281,10 +281,10 @@ for first, type, relations in ((32, "f16", FLOAT), (64, "f32", FLOAT), (96, "f64
         op(f"v_cmp_{name}_{type}", f"VOPC {first + i}", f"mask {type} {type}", f"d = {holds}")
         op(f"v_cmpx_{name}_{type}", f"VOPC {first + 16 + i}", f"maskx {type} {type}", f"d = {holds}")
 # v_cmp_class: b is a set of the ten classes of IEEE numbers: signalling, quiet NaN, -inf, -normal, -denormal, -0, +0 …
-op("v_cmp_class_f32", "VOPC 16", "mask f32 u32", "d = b >> class_f32(a) & 1")
-op("v_cmpx_class_f32", "VOPC 17", "maskx f32 u32", "d = b >> class_f32(a) & 1")
-op("v_cmp_class_f64", "VOPC 18", "mask f64 u32", "d = b >> class_f64(a) & 1")
-op("v_cmpx_class_f64", "VOPC 19", "maskx f64 u32", "d = b >> class_f64(a) & 1")
+op("v_cmp_class_f32", "VOPC 16", "mask f32 u32", "d = b >> class_f32(a) & 1", modifiers="f32")
+op("v_cmpx_class_f32", "VOPC 17", "maskx f32 u32", "d = b >> class_f32(a) & 1", modifiers="f32")
+op("v_cmp_class_f64", "VOPC 18", "mask f64 u32", "d = b >> class_f64(a) & 1", modifiers="f64")
+op("v_cmpx_class_f64", "VOPC 19", "maskx f64 u32", "d = b >> class_f64(a) & 1", modifiers="f64")
 
 # --- between lanes and scalars ----------------------------------------------------------------------------------------
 lanes = partial(row, "lanes")   # the meaning is for the wave, not for a lane
