@@ -54,13 +54,13 @@ class Problem:
         out = np.zeros((m, n))
         for kb in range(blocks):
             a, b = (x[:, kb * 128 : kb * 128 + 128].astype(np.float64) for x in (self.a, self.b))
-            scale = self.a_scale[kb].astype(np.float64)[:, None] * np.repeat(self.b_scale[kb], 128)[:n].astype(np.float64)
-            out += a @ b.T * scale
+            b_scale = np.repeat(self.b_scale[kb].astype(np.float64), 128)[:n]
+            out += a @ b.T * self.a_scale[kb].astype(np.float64)[:, None] * b_scale
         return out
 
 
 def place(rows, contiguous, pitch=None, skew=0):
-    """Return (array, row stride, k stride) of a copy of rows, K- or row-contiguous, from byte `skew` of the array on."""
+    """Return (array, row stride, k stride) of a copy of rows, K- or row-contiguous, from byte `skew` of it on."""
     matrix = rows.view(np.uint8) if contiguous == "k" else rows.view(np.uint8).T
     pitch = pitch or matrix.shape[1]
     room = np.zeros(skew + max(0, (matrix.shape[0] - 1) * pitch + matrix.shape[1]), np.uint8)
@@ -79,7 +79,7 @@ def tile(name):
 
 
 def launch(name, problem, parts=1, device=None, a=None, b=None, out=None, shuffle_seed=None, workspace=None):
-    """Run one configuration; return (out as bfloat16 bits (M, N), Run). Everything not given is made as the name says."""
+    """Run one configuration; return (out as bfloat16 bits (M, N), Run). What is not given is made as the name says."""
     kernel = name if hasattr(name, "resources") else kernels()[name]
     name = kernel.name
     (m, k), n = problem.a.shape, len(problem.b)
@@ -92,8 +92,8 @@ def launch(name, problem, parts=1, device=None, a=None, b=None, out=None, shuffl
     partial, arrived = workspace or garbage(name, tiles, parts)
     run = (device or Device()).launch(
         kernel, (tiles * parts,), (kernel.resources.workgroup_size,),
-        [a, b, problem.a_scale, problem.b_scale, out, m, n, k, a_row, a_k, b_row, b_k, out.strides[0] // 2, parts, partial,
-         arrived, CALL], shuffle_seed=shuffle_seed)  # fmt: skip
+        [a, b, problem.a_scale, problem.b_scale, out, m, n, k, a_row, a_k, b_row, b_k, out.strides[0] // 2, parts,
+         partial, arrived, CALL], shuffle_seed=shuffle_seed)  # fmt: skip
     if parts > 1:
         assert not arrived.any(), "a repeated call would find the counters of this one"
     return out, run

@@ -122,7 +122,8 @@ def test_a_nan_code_makes_its_row_or_column_nan_and_no_other():
 
 def test_all_layouts_give_the_same_bits():
     problem = Problem.random(132, 140, 512)
-    results = [launch(f"gemm_128x128_{x}", problem, device=Device(checks="none"))[0] for x in ("kk", "mn", "mk", "kn", "odd_mn")]
+    device, pairs = Device(checks="none"), ("kk", "mn", "mk", "kn", "odd_mn")
+    results = [launch(f"gemm_128x128_{pair}", problem, device=device)[0] for pair in pairs]
     for other in results[1:]:
         np.testing.assert_array_equal(other, results[0])
 
