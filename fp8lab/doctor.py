@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from fp8lab import toolchain
+
 TESTED_TORCH = (2, 13, 0)
 GFX942 = "gfx942"           # MI300A, MI300X and MI325X: the GPUs whose FP8 is e4m3fnuz
 # huggingface_hub drops the user agent's last field under these, and httpx refuses the header that is left:
@@ -118,6 +120,14 @@ def cxx_compiler():
                    needed=True)
 
 
+def gfx942_compiler():
+    try:
+        clang = toolchain.find_clang()
+    except toolchain.ClangNotFound:
+        return Finding("gfx942 compiler", "none", "pip install ziglang: a clang that makes MI300X code, no GPU needed")
+    return Finding("gfx942 compiler", f"clang {clang.version}, {clang.name}")
+
+
 def kernels_library():
     found = installed("kernels")
     hub = installed("huggingface_hub")
@@ -183,8 +193,8 @@ def first_line(*command):
     return out.splitlines()[0] if out else command[0]
 
 
-CHECKS = (python, torch_build, gpu, cxx_compiler, kernels_library, telemetry_trap, built_kernel, notebook_front_end,
-          chromium, nix)
+CHECKS = (python, torch_build, gpu, cxx_compiler, gfx942_compiler, kernels_library, telemetry_trap, built_kernel,
+          notebook_front_end, chromium, nix)
 
 
 def configure(parser):
