@@ -51,7 +51,7 @@ def gemm_rows(kernel, isa):
     if peak:
         contestants["bound"] = lambda: peak(2 * M * N * K)
     ms = medians(contestants)
-    name = f"gemm {M}×{N}×{K}"
+    name = f"gemm {M}×{N}×{K}, ms"
     yield row(name, ms["ours"], ms["float32"], "dequantise + float32 matmul", target=3)
     yield row(name, ms["ours"], ms["bfloat16"], "bfloat16 matmul", target=0.8)
     if peak:
@@ -66,7 +66,7 @@ def quantize_row(kernel):
     assert torch.equal(codes.view(torch.uint8), expected_codes.view(torch.uint8))
 
     ms = medians({"ours": lambda: kernel.quantize_activation(x), "eager": lambda: eager_quantize(x)})
-    return row("quantize_activation 4096×7168", ms["ours"], ms["eager"], "eager torch", target=3)
+    return row("quantize_activation 4096×7168, ms", ms["ours"], ms["eager"], "eager torch", target=3)
 
 
 # --- the peers: what one writes with torch alone ---

@@ -15,9 +15,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison; times in milliseconds.
+    """One comparison of two measures of which less is better; the name says the unit.
 
-    ratio   peer / ours: above 1, ours is faster
+    ratio   peer / ours: above 1, ours is better
     target  the ratio wanted, None where there is none
     """
 
@@ -43,7 +43,7 @@ def medians(contestants, rounds=9):
 
 
 def row(name, ours, peer, peer_name, target=None):
-    """Return the Row for two times in milliseconds."""
+    """Return the Row for two measures in the unit that name ends with, such as "gemm 64×64×128, ms"."""
     ratio = peer / ours
     return Row(name, round(ours, 3), round(peer, 3), peer_name, round(ratio, 3), target,
                None if target is None else ratio >= target)
@@ -52,7 +52,7 @@ def row(name, ours, peer, peer_name, target=None):
 def report(target, rows, directory=ROOT / "build" / "bench"):
     """Print the rows as a table, write them to <directory>/<target>.json, return whether every target is met."""
     header = ("", "ours", "peer", "peer is", "ratio", "target")
-    cells = [(r.name, f"{r.ours:.1f} ms", f"{r.peer:.1f} ms", r.peer_name, f"{r.ratio:.2f}×",
+    cells = [(r.name, f"{r.ours:.1f}", f"{r.peer:.1f}", r.peer_name, f"{r.ratio:.2f}×",
               "" if r.target is None else f"{r.target:g}× {'met' if r.met else 'MISSED'}") for r in rows]
     widths = [max(len(line[i]) for line in [header, *cells]) for i in range(len(header))]
     for line in [header, *cells]:

@@ -1,11 +1,8 @@
 """What several test folders share."""
 
-import os
 from pathlib import Path
 
 import pytest
-
-os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
 
 @pytest.fixture(scope="session")
