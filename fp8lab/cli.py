@@ -9,6 +9,7 @@ import sys
 COMMANDS = {
     "doctor": ("fp8lab.doctor", "what this machine can do, and what to do about the rest"),
     "course": ("fp8lab.course", "run every lesson, or put the notebooks into their committed form"),
+    "gfx942": ("fp8lab.gfx942.cli", "look into gfx942 code objects and run them on the emulator"),
     "build": ("fp8lab.localbuild", "build.toml -> build/<variant>/ without Nix"),
     "check": ("fp8lab.check", "whether kernel-builder, Nix, the Hub and the loader will take this repository"),
     "publish": ("fp8lab.publish", "upload the build to a Hub, dry run first"),

@@ -13,4 +13,14 @@ from fp8lab.gfx942.decode import DecodeError
 from fp8lab.gfx942.device import Device, LaunchError, Run
 from fp8lab.gfx942.findings import Finding, KernelFault
 
-__all__ = ["CodeObject", "CodeObjectError", "DecodeError", "Device", "Finding", "Kernel", "KernelFault", "LaunchError", "Run"]
+__all__ = [
+    "CodeObject",
+    "CodeObjectError",
+    "DecodeError",
+    "Device",
+    "Finding",
+    "Kernel",
+    "KernelFault",
+    "LaunchError",
+    "Run",
+]

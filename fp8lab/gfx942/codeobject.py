@@ -68,6 +68,16 @@ class Resources:
     vgpr_spills: int
     sgpr_spills: int
 
+    @property
+    def waves_per_simd(self):
+        """Waves one SIMD can hold: of 512 VGPRs in steps of 8, and of the CU's 64 KiB of LDS for 4 SIMDs; 8 at most.
+
+        Source: LLVM, "User Guide for AMDGPU Backend", granulated_workitem_vgpr_count; CDNA3 ISA guide, "LDS".
+        """
+        waves = -(-self.workgroup_size // 64)
+        by_lds = 65536 // self.lds_bytes * waves // 4 if self.lds_bytes else 8
+        return min(8, 512 // max(8, -(-self.vgpr // 8) * 8), by_lds)
+
 
 @dataclass(frozen=True)
 class Descriptor:
@@ -92,15 +102,24 @@ class Kernel:
         self.code_object, self.name, self.descriptor, self.metadata = code_object, name, descriptor, metadata
         self.start, self.end = start, end
         listed = metadata.get(".args", [])
-        self.arguments = [Argument(a.get(".name", f"#{i}"), a[".value_kind"], a[".offset"], a[".size"])
-                          for i, a in enumerate(listed)]
+        self.arguments = [
+            Argument(a.get(".name", f"#{i}"), a[".value_kind"], a[".offset"], a[".size"]) for i, a in enumerate(listed)
+        ]
 
     @property
     def resources(self):
         m, d = self.metadata, self.descriptor
-        return Resources(m.get(".vgpr_count", 0), m.get(".agpr_count", 0), m.get(".sgpr_count", 0), d.lds_bytes,
-                         d.scratch_bytes, d.kernarg_bytes, m.get(".max_flat_workgroup_size", 1024),
-                         m.get(".vgpr_spill_count", 0), m.get(".sgpr_spill_count", 0))
+        return Resources(
+            m.get(".vgpr_count", 0),
+            m.get(".agpr_count", 0),
+            m.get(".sgpr_count", 0),
+            d.lds_bytes,
+            d.scratch_bytes,
+            d.kernarg_bytes,
+            m.get(".max_flat_workgroup_size", 1024),
+            m.get(".vgpr_spill_count", 0),
+            m.get(".sgpr_spill_count", 0),
+        )
 
     @cached_property
     def instructions(self):
@@ -136,8 +155,10 @@ class CodeObject:
         if machine != EM_AMDGPU:
             raise CodeObjectError(f"{self.origin}: made for machine {machine}, needs {EM_AMDGPU} (AMDGPU)")
         if flags & EF_MACH != MACH_GFX942:
-            raise CodeObjectError(f"{self.origin}: made for AMDGPU target {flags & EF_MACH:#x}, needs gfx942 "
-                                  f"({MACH_GFX942:#x}): compile with --offload-arch=gfx942")
+            raise CodeObjectError(
+                f"{self.origin}: made for AMDGPU target {flags & EF_MACH:#x}, needs gfx942 "
+                f"({MACH_GFX942:#x}): compile with --offload-arch=gfx942"
+            )
         self._load_segments()
         sections = self._sections()
         self._relocate(sections)
@@ -160,11 +181,13 @@ class CodeObject:
 
     def _load_segments(self):
         data = self._data
-        offset, = struct.unpack_from("<Q", data, 32)
+        (offset,) = struct.unpack_from("<Q", data, 32)
         entry_size, count = struct.unpack_from("<HH", data, 54)
         loads = []
         for i in range(count):
-            kind, _, at, address, _, in_file, in_memory, _ = struct.unpack_from("<IIQQQQQQ", data, offset + i * entry_size)
+            kind, _, at, address, _, in_file, in_memory, _ = struct.unpack_from(
+                "<IIQQQQQQ", data, offset + i * entry_size
+            )
             if kind != PT_LOAD:
                 continue
             if at + in_file > len(data) or in_file > in_memory or address + in_memory > LARGEST_IMAGE:
@@ -179,7 +202,7 @@ class CodeObject:
 
     def _sections(self):
         data = self._data
-        offset, = struct.unpack_from("<Q", data, 40)
+        (offset,) = struct.unpack_from("<Q", data, 40)
         entry_size, count = struct.unpack_from("<HH", data, 58)
         sections = [struct.unpack_from("<IIQQQQIIQQ", data, offset + i * entry_size) for i in range(count)]
         for i, (_, kind, _, _, at, size, *_) in enumerate(sections):
@@ -231,11 +254,13 @@ class CodeObject:
     def _descriptor(self, at):
         self._check(at, 64, "kernel descriptor")
         lds, scratch, kernarg = struct.unpack_from("<III", self.image, at)
-        offset, = struct.unpack_from("<q", self.image, at + 16)
+        (offset,) = struct.unpack_from("<q", self.image, at + 16)
         rsrc3, rsrc1, rsrc2 = struct.unpack_from("<III", self.image, at + 44)
         properties, preload = struct.unpack_from("<HH", self.image, at + 56)
         self._check(at + offset, 4, "kernel entry")
-        return Descriptor(lds, scratch, kernarg, at + offset, rsrc1, rsrc2, rsrc3, properties, preload & 0x7F, preload >> 7)
+        return Descriptor(
+            lds, scratch, kernarg, at + offset, rsrc1, rsrc2, rsrc3, properties, preload & 0x7F, preload >> 7
+        )
 
 
 def decode_range(image, start, end):
@@ -254,7 +279,7 @@ def _unbundle(data, origin):
         return data
     targets = []
     try:
-        count, = struct.unpack_from("<Q", data, 24)
+        (count,) = struct.unpack_from("<Q", data, 24)
         at = 32
         for _ in range(count):
             offset, size, length = struct.unpack_from("<QQQ", data, at)
@@ -267,15 +292,37 @@ def _unbundle(data, origin):
                 return data[offset : offset + size]
     except (struct.error, UnicodeDecodeError, OverflowError) as error:
         raise CodeObjectError(f"{origin}: damaged offload bundle ({error})") from error
-    raise CodeObjectError(f"{origin}: a bundle for {', '.join(targets) or 'no target'}, needs one for gfx942: compile with "
-                          "--offload-arch=gfx942")
+    raise CodeObjectError(
+        f"{origin}: a bundle for {', '.join(targets) or 'no target'}, needs one for gfx942: compile with "
+        "--offload-arch=gfx942"
+    )
 
 
 # MessagePack, the binary JSON of the metadata note: first byte -> struct format of a number or of a length
-_NUMBERS = {0xCA: ">f", 0xCB: ">d", 0xCC: ">B", 0xCD: ">H", 0xCE: ">I", 0xCF: ">Q", 0xD0: ">b", 0xD1: ">h", 0xD2: ">i",
-            0xD3: ">q"}
-_LENGTHS = {0xD9: ">B", 0xDA: ">H", 0xDB: ">I", 0xC4: ">B", 0xC5: ">H", 0xC6: ">I", 0xDC: ">H", 0xDD: ">I", 0xDE: ">H",
-            0xDF: ">I"}
+_NUMBERS = {
+    0xCA: ">f",
+    0xCB: ">d",
+    0xCC: ">B",
+    0xCD: ">H",
+    0xCE: ">I",
+    0xCF: ">Q",
+    0xD0: ">b",
+    0xD1: ">h",
+    0xD2: ">i",
+    0xD3: ">q",
+}
+_LENGTHS = {
+    0xD9: ">B",
+    0xDA: ">H",
+    0xDB: ">I",
+    0xC4: ">B",
+    0xC5: ">H",
+    0xC6: ">I",
+    0xDC: ">H",
+    0xDD: ">I",
+    0xDE: ">H",
+    0xDF: ">I",
+}
 
 
 def unpack_msgpack(data):
@@ -284,7 +331,7 @@ def unpack_msgpack(data):
 
     def take(format):
         nonlocal at
-        value, = struct.unpack_from(format, data, at)
+        (value,) = struct.unpack_from(format, data, at)
         at += struct.calcsize(format)
         return value
 

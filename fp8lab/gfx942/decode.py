@@ -24,8 +24,19 @@ SHARED_BASE, PRIVATE_BASE = 0x0001_0000 << 32, 0x0002_0000 << 32  # where flat a
 FLOATS = {240: "0.5", 241: "-0.5", 242: "1.0", 243: "-1.0", 244: "2.0", 245: "-2.0", 246: "4.0", 247: "-4.0"}
 ONE_OVER_TWO_PI = 248
 
-WORDS = {"u64": 2, "i64": 2, "f64": 2, "mask": 2, "maskx": 2, "f32x2": 2, "u32x2": 2, "u32x3": 3, "u32x4": 4, "u32x8": 8,
-         "u32x16": 16}
+WORDS = {
+    "u64": 2,
+    "i64": 2,
+    "f64": 2,
+    "mask": 2,
+    "maskx": 2,
+    "f32x2": 2,
+    "u32x2": 2,
+    "u32x3": 3,
+    "u32x4": 4,
+    "u32x8": 8,
+    "u32x16": 16,
+}
 SDWA_SELECT = ("BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD")
 SDWA_UNUSED = ("UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE")
 MEMORY_FORMATS = {0: "FLAT", 1: "SCRATCH", 2: "GLOBAL"}
@@ -37,7 +48,7 @@ class DecodeError(ValueError):
 
 @dataclass
 class Operand:
-    """One operand: its number (above), how many registers, and, for a constant, its bits as the instruction sees them."""
+    """One operand: its number (above), how many registers, and a constant's bits as the instruction sees them."""
 
     number: int
     words: int = 1
@@ -98,7 +109,9 @@ def decode_one(code, at, address):
     try:
         return _decode(words, address)
     except IndexError:
-        raise DecodeError(f"{address:#x}: the code ends inside an instruction that starts with {words[0]:#010x}") from None
+        raise DecodeError(
+            f"{address:#x}: the code ends inside an instruction that starts with {words[0]:#010x}"
+        ) from None
 
 
 def _decode(words, address):
@@ -238,7 +251,11 @@ def _scalar(words, address):
         elif type == "hwreg":
             src.append(Operand(CONSTANT, 1, immediate, f"{immediate:#x}"))
         elif type == "imm":
-            value = immediate if op.format == "SOPP" or (op.name.startswith("s_cmpk") and op.name.endswith("u32")) else signed
+            value = (
+                immediate
+                if op.format == "SOPP" or (op.name.startswith("s_cmpk") and op.name.endswith("u32"))
+                else signed
+            )
             src.append(Operand(CONSTANT, 1, value & 0xFFFFFFFF, f"{immediate:#x}"))
         elif type == "lit":
             src.append(Operand(CONSTANT, 1, literal(), f"{words[1]:#x}"))
@@ -318,7 +335,13 @@ def _vop12c(words, address):
         _sdwa(instruction, words[1], format)
     elif extra == "dpp":
         _dpp(instruction, words[1])
-    elif "lit" in op.src or op.family == "lanes" or op.name == "v_nop" or op.more.get("accumulators") or op.more.get("swap"):
+    elif (
+        "lit" in op.src
+        or op.family == "lanes"
+        or op.name == "v_nop"
+        or op.more.get("accumulators")
+        or op.more.get("swap")
+    ):
         instruction.suffix = ""
     return instruction
 
@@ -371,8 +394,16 @@ def dpp_text(control):
         return "quad_perm:[" + ",".join(str(control >> 2 * i & 3) for i in range(4)) + "]"
     if n and row in (0x10, 0x11, 0x12):
         return f"{('row_shl', 'row_shr', 'row_ror')[row - 0x10]}:{n}"
-    named = {0x130: "wave_shl:1", 0x134: "wave_rol:1", 0x138: "wave_shr:1", 0x13C: "wave_ror:1", 0x140: "row_mirror",
-             0x141: "row_half_mirror", 0x142: "row_bcast:15", 0x143: "row_bcast:31"}
+    named = {
+        0x130: "wave_shl:1",
+        0x134: "wave_rol:1",
+        0x138: "wave_shr:1",
+        0x13C: "wave_ror:1",
+        0x140: "row_mirror",
+        0x141: "row_half_mirror",
+        0x142: "row_bcast:15",
+        0x143: "row_bcast:31",
+    }
     return f"row_newbcast:{n}" if row == 0x15 else named.get(control)
 
 
@@ -455,8 +486,12 @@ def _vop3p(words, address, opcode):
     src = [_source(next(fields), type, _no_literal(op, address), address) for type in op.src]
     dst = [Operand(VGPR + bits(low, 0, 8), words_of(type)) for type in op.dst]
     count = len(src)
-    modifiers = {"op_sel": bits(low, 11, 3), "op_sel_hi": bits(high, 27, 2) | bits(low, 14, 1) << 2,
-                 "neg_lo": bits(high, 29, 3), "neg_hi": bits(low, 8, 3)}
+    modifiers = {
+        "op_sel": bits(low, 11, 3),
+        "op_sel_hi": bits(high, 27, 2) | bits(low, 14, 1) << 2,
+        "neg_lo": bits(high, 29, 3),
+        "neg_hi": bits(low, 8, 3),
+    }
     keep = (1 << count) - 1
     modifiers = {key: value & keep for key, value in modifiers.items()}
     if bits(low, 15, 1):
@@ -483,18 +518,23 @@ def _mai(words, address, opcode):
     if op.family == "vector":  # v_accvgpr_read, v_accvgpr_write
         read = op.name.startswith("v_accvgpr_read")
         source = _source(numbers[0], "u32", _no_literal(op, address), address)
-        return Instruction(address, 8, op, op.name, [_accumulators(Operand(vdst), not read)],
-                           [_accumulators(source, read)])
+        return Instruction(
+            address, 8, op, op.name, [_accumulators(Operand(vdst), not read)], [_accumulators(source, read)]
+        )
     sizes = matrix_words(op)
-    src = [_source(number, type, _no_literal(op, address), address)
-           for number, type in zip(numbers, op.src, strict=True)]
+    src = [
+        _source(number, type, _no_literal(op, address), address) for number, type in zip(numbers, op.src, strict=True)
+    ]
     for operand, words_, acc in zip(src, sizes[1:], (acc_a, acc_b, acc_cd), strict=True):
         operand.words = words_
         _accumulators(operand, acc)
     if src[0].number < VGPR or src[1].number < VGPR:
         raise DecodeError(f"{address:#x}: {op.name} takes A and B from vector registers only")
-    modifiers = {key: value for key, value in (("cbsz", bits(low, 8, 3)), ("abid", bits(low, 11, 4)),
-                                               ("blgp", bits(high, 29, 3))) if value}
+    modifiers = {
+        key: value
+        for key, value in (("cbsz", bits(low, 8, 3)), ("abid", bits(low, 11, 4)), ("blgp", bits(high, 29, 3)))
+        if value
+    }
     dst = [_accumulators(Operand(vdst, sizes[0]), acc_cd)]
     return Instruction(address, 8, op, op.name, dst, src, modifiers)
 
@@ -554,7 +594,12 @@ def _flat(words, address):
     acc, more = bits(high, 23, 1), op.more
     kind, form = more["kind"], more["form"]
     sc0 = bits(low, 16, 1)
-    addr, data, saddr, vdst = VGPR + bits(high, 0, 8), VGPR + bits(high, 8, 8), bits(high, 16, 7), VGPR + bits(high, 24, 8)
+    addr, data, saddr, vdst = (
+        VGPR + bits(high, 0, 8),
+        VGPR + bits(high, 8, 8),
+        bits(high, 16, 7),
+        VGPR + bits(high, 24, 8),
+    )
     saddr = NONE if saddr == 0x7F or form == "flat" else saddr
     words_ = words_of(op.src[0])
     if form == "scratch":
@@ -734,11 +779,22 @@ def _control_text(i):
 
 
 def gpr_index_text(applies):
-    return "gpr_idx(" + ",".join(name for i, name in enumerate(("SRC0", "SRC1", "SRC2", "DST")) if applies >> i & 1) + ")"
+    return (
+        "gpr_idx(" + ",".join(name for i, name in enumerate(("SRC0", "SRC1", "SRC2", "DST")) if applies >> i & 1) + ")"
+    )
 
 
-HARDWARE_REGISTERS = {1: "HW_REG_MODE", 2: "HW_REG_STATUS", 3: "HW_REG_TRAPSTS", 4: "HW_REG_HW_ID", 5: "HW_REG_GPR_ALLOC",
-                      6: "HW_REG_LDS_ALLOC", 7: "HW_REG_IB_STS", 15: "HW_REG_SH_MEM_BASES", 20: "HW_REG_XCC_ID"}
+HARDWARE_REGISTERS = {
+    1: "HW_REG_MODE",
+    2: "HW_REG_STATUS",
+    3: "HW_REG_TRAPSTS",
+    4: "HW_REG_HW_ID",
+    5: "HW_REG_GPR_ALLOC",
+    6: "HW_REG_LDS_ALLOC",
+    7: "HW_REG_IB_STS",
+    15: "HW_REG_SH_MEM_BASES",
+    20: "HW_REG_XCC_ID",
+}
 
 
 def hwreg_text(immediate):

@@ -4,8 +4,8 @@
     run = device.launch(kernel, grid=(8, 12, 1), block=(256, 1, 1), args=[a, b, c, 1024])
     run.seconds, run.counts["v_mfma_f32_32x32x16_fp8_fp8"], run.findings
 
-Arrays are used in place (numpy, or torch on the CPU): what the kernel stores is in them afterwards. The kernel sees them
-at addresses of their own, aligned to 4 KiB as hipMalloc gives them, with unmapped space between.
+Arrays are used in place (numpy, or torch on the CPU): what the kernel stores is in them afterwards. The kernel sees
+them at addresses of their own, aligned to 4 KiB as hipMalloc gives them, with unmapped space between.
 """
 
 import ctypes
@@ -25,8 +25,14 @@ from fp8lab.gfx942.trace import TRAFFIC, Counts, global_traffic, lds_traffic
 
 COMPUTE_UNITS, WAVES_PER_CU, LDS_PER_CU = 304, 32, 65536
 FIRST_ADDRESS, PAGE, GAP = 0x10_0000_0000, 4096, 1 << 20
-HIDDEN = {"hidden_block_count_x": ("grid", 0), "hidden_block_count_y": ("grid", 1), "hidden_block_count_z": ("grid", 2),
-          "hidden_group_size_x": ("block", 0), "hidden_group_size_y": ("block", 1), "hidden_group_size_z": ("block", 2)}
+HIDDEN = {
+    "hidden_block_count_x": ("grid", 0),
+    "hidden_block_count_y": ("grid", 1),
+    "hidden_block_count_z": ("grid", 2),
+    "hidden_group_size_x": ("block", 0),
+    "hidden_group_size_y": ("block", 1),
+    "hidden_group_size_z": ("block", 2),
+}
 
 
 class LaunchError(ValueError):
@@ -55,8 +61,8 @@ class Device:
     """A MI300X.
 
     threads     host threads that run workgroups; None: one a CPU
-    checks      "all", "none", or some of findings.CHECKS by name. With "none" the checks cost nothing, and an access out
-                of bounds stops the launch with KernelFault, as a GPU's memory fault would
+    checks      "all", "none", or some of findings.CHECKS by name. With "none" the checks cost nothing, and an access
+                out of bounds stops the launch with KernelFault, as a GPU's memory fault would
     mfma        "exact": bit for bit; "fast": FP8 sums rounded once, not as the hardware's
     hang_after  wave instructions without any progress in the whole launch after which it counts as hung
     """
@@ -85,8 +91,10 @@ class Device:
         threads = block[0] * block[1] * block[2]
         resources = kernel.resources
         if threads > resources.workgroup_size:
-            raise LaunchError(f"block is {block}, {threads} lanes; {kernel.name} was compiled for at most {resources.workgroup_size} "
-                              "(amdgpu_flat_work_group_size or __launch_bounds__)")
+            raise LaunchError(
+                f"block is {block}, {threads} lanes; {kernel.name} was compiled for at most {resources.workgroup_size} "
+                "(amdgpu_flat_work_group_size or __launch_bounds__)"
+            )
         lds = kernel.descriptor.lds_bytes + int(dynamic_lds)
         if dynamic_lds < 0 or lds > LDS_PER_CU:
             raise LaunchError(f"{kernel.name} needs {lds} bytes of LDS a workgroup, a compute unit has {LDS_PER_CU}")
@@ -99,16 +107,35 @@ class Device:
         memory.add("the code object", program.image, writable=True, address=program.code_base)
         kernarg, packet = self._arguments(kernel, grid, block, args, lds, memory)
         launch = _Launch(
-            program=program.records.ctypes.data, instructions=len(program.records), entry=program.entry, lds_bytes=lds,
-            scratch_bytes=max(kernel.descriptor.scratch_bytes, 16384 if kernel.metadata.get(".uses_dynamic_stack") else 0),
-            block=block, grid=grid, rsrc1=kernel.descriptor.rsrc1, rsrc2=kernel.descriptor.rsrc2,
-            properties=kernel.descriptor.properties, preload_words=kernel.descriptor.preload_words,
-            preload_offset=kernel.descriptor.preload_offset, kernarg=kernarg, dispatch_packet=packet,
-            code_base=program.code_base, checks=self._check_bits, fast_mfma=self.mfma == "fast",
-            trace=bool(self._check_bits) if trace is None else bool(trace), threads=self.threads,
-            max_resident=_resident(threads, lds), hang_after=self.hang_after, workgroups=count, finding_limit=256,
-            code_index=program.code_index.ctypes.data, code_words=len(program.code_index),
-            order=0 if order is None else order.ctypes.data)
+            program=program.records.ctypes.data,
+            instructions=len(program.records),
+            entry=program.entry,
+            lds_bytes=lds,
+            scratch_bytes=max(
+                kernel.descriptor.scratch_bytes, 16384 if kernel.metadata.get(".uses_dynamic_stack") else 0
+            ),
+            block=block,
+            grid=grid,
+            rsrc1=kernel.descriptor.rsrc1,
+            rsrc2=kernel.descriptor.rsrc2,
+            properties=kernel.descriptor.properties,
+            preload_words=kernel.descriptor.preload_words,
+            preload_offset=kernel.descriptor.preload_offset,
+            kernarg=kernarg,
+            dispatch_packet=packet,
+            code_base=program.code_base,
+            checks=self._check_bits,
+            fast_mfma=self.mfma == "fast",
+            trace=bool(self._check_bits) if trace is None else bool(trace),
+            threads=self.threads,
+            max_resident=_resident(threads, lds),
+            hang_after=self.hang_after,
+            workgroups=count,
+            finding_limit=256,
+            code_index=program.code_index.ctypes.data,
+            code_words=len(program.code_index),
+            order=0 if order is None else order.ctypes.data,
+        )
         ranges = memory.ranges()
         counts = np.zeros(len(program.records), np.uint64)
         traffic, raw = np.zeros(len(program.records), TRAFFIC), np.zeros(256, FINDING)
@@ -121,8 +148,13 @@ class Device:
         findings = read_findings(raw[: launch.finding_count], kernel.name, program.instructions, memory.named())
         if launch.failed:
             raise KernelFault([f for f in findings if f.kind in FATAL or not self._check_bits] or findings)
-        return Run(seconds, Counts(program.instructions, counts), findings, lds_traffic(program.instructions, traffic),
-                   global_traffic(program.instructions, traffic))
+        return Run(
+            seconds,
+            Counts(program.instructions, counts),
+            findings,
+            lds_traffic(program.instructions, traffic),
+            global_traffic(program.instructions, traffic),
+        )
 
     def _arguments(self, kernel, grid, block, args, lds, memory):
         """Lay out the kernarg segment and the dispatch packet; return their device addresses."""
@@ -148,18 +180,35 @@ class Device:
             if value is not None:
                 packed = value.to_bytes(8, "little")[: argument.size]
                 segment[argument.offset : argument.offset + argument.size] = np.frombuffer(packed, np.uint8)
-        packet = np.frombuffer(struct.pack("<HHHHHHIIIII", 0, 3, *block, 0, *(g * b for g, b in zip(grid, block, strict=True)),
-                                           kernel.descriptor.scratch_bytes, lds).ljust(128, b"\0"), np.uint8).copy()
-        return memory.add("the kernel arguments", segment, writable=False), memory.add("the dispatch packet", packet, writable=False)
+        packet = np.frombuffer(
+            struct.pack(
+                "<HHHHHHIIIII",
+                0,
+                3,
+                *block,
+                0,
+                *(g * b for g, b in zip(grid, block, strict=True)),
+                kernel.descriptor.scratch_bytes,
+                lds,
+            ).ljust(128, b"\0"),
+            np.uint8,
+        ).copy()
+        return memory.add("the kernel arguments", segment, writable=False), memory.add(
+            "the dispatch packet", packet, writable=False
+        )
 
 
 def _three(size, name):
     size = (size,) if isinstance(size, int | np.integer) else tuple(size)
     if not 1 <= len(size) <= 3 or any(int(n) != n or n < (0 if name == "grid" else 1) for n in size):
-        raise LaunchError(f"{name} is {size}, needs one to three whole numbers, {'0' if name == 'grid' else '1'} or more")
+        raise LaunchError(
+            f"{name} is {size}, needs one to three whole numbers, {'0' if name == 'grid' else '1'} or more"
+        )
     size = tuple(int(n) for n in size) + (1,) * (3 - len(size))
     if size[0] * size[1] * size[2] >= 1 << 32 or (name == "block" and size[0] * size[1] * size[2] > 1024):
-        raise LaunchError(f"{name} is {size}: too large" + ("; a workgroup has at most 1024 lanes" if name == "block" else ""))
+        raise LaunchError(
+            f"{name} is {size}: too large" + ("; a workgroup has at most 1024 lanes" if name == "block" else "")
+        )
     return size
 
 
@@ -177,11 +226,15 @@ def _pack(kernel, argument, given, memory):
             return bytes(8)
         array = _as_array(given)
         if array is None:
-            raise LaunchError(f"{kernel.name}: argument {argument.name} is a pointer, got {type(given).__name__}; needs a numpy array, "
-                              "a torch tensor on the CPU, or None")
+            raise LaunchError(
+                f"{kernel.name}: argument {argument.name} is a pointer, got {type(given).__name__}; needs a numpy array, "
+                "a torch tensor on the CPU, or None"
+            )
         return struct.pack("<Q", memory.add(argument.name, array, writable=array.flags.writeable))
     if argument.kind != "by_value":
-        raise LaunchError(f"{kernel.name}: argument {argument.name} is a {argument.kind}, which the emulator cannot fill")
+        raise LaunchError(
+            f"{kernel.name}: argument {argument.name} is a {argument.kind}, which the emulator cannot fill"
+        )
     if isinstance(given, bytes) and len(given) == argument.size:
         return given
     if isinstance(given, np.generic) and given.dtype.itemsize == argument.size:
@@ -193,8 +246,10 @@ def _pack(kernel, argument, given, memory):
         return (int(given) & high - 1).to_bytes(argument.size, "little")
     if isinstance(given, float) and argument.size in (4, 8):
         return struct.pack("<f" if argument.size == 4 else "<d", given)
-    raise LaunchError(f"{kernel.name}: argument {argument.name} takes {argument.size} bytes by value, got {type(given).__name__}; needs a "
-                      "number, a numpy scalar of that size, or bytes")
+    raise LaunchError(
+        f"{kernel.name}: argument {argument.name} takes {argument.size} bytes by value, got {type(given).__name__}; needs a "
+        "number, a numpy scalar of that size, or bytes"
+    )
 
 
 def _as_array(given):
@@ -232,8 +287,15 @@ class Memory:
     def ranges(self):
         """The RANGE records that the core searches, by address."""
         records = np.zeros(len(self._ranges), RANGE)
-        for record, (_, address, size, host, writable) in zip(records, sorted(self._ranges, key=lambda r: r[1]), strict=True):
-            record["lo"], record["hi"], record["delta"], record["writable"] = address, address + size, host - address, writable
+        for record, (_, address, size, host, writable) in zip(
+            records, sorted(self._ranges, key=lambda r: r[1]), strict=True
+        ):
+            record["lo"], record["hi"], record["delta"], record["writable"] = (
+                address,
+                address + size,
+                host - address,
+                writable,
+            )
         return records
 
     def named(self):
@@ -313,17 +375,57 @@ def _program(kernel):
 class _Launch(ctypes.Structure):
     """struct Launch of core/state.h."""
 
-    _fields_ = [("program", ctypes.c_void_p)] + [(n, ctypes.c_uint32) for n in ("instructions", "entry", "lds_bytes", "scratch_bytes")] + [
-        ("block", ctypes.c_uint32 * 3), ("grid", ctypes.c_uint32 * 3)] + [(n, ctypes.c_uint32) for n in (
-            "rsrc1", "rsrc2", "properties", "preload_words", "preload_offset", "vgprs", "agprs", "accum_offset")] + [
-        (n, ctypes.c_uint64) for n in ("kernarg", "dispatch_packet", "code_base")] + [("ranges", ctypes.c_void_p)] + [
-        (n, ctypes.c_uint32) for n in ("range_count", "checks", "trace", "fast_mfma", "threads", "max_resident", "shuffle",
-                                       "finding_limit")] + [
-        ("hang_after", ctypes.c_uint64), ("order", ctypes.c_void_p), ("workgroups", ctypes.c_uint32), ("counts", ctypes.c_void_p),
-        ("traffic", ctypes.c_void_p), ("findings", ctypes.c_void_p)] + [(n, ctypes.c_uint32) for n in (
-            "finding_count", "findings_dropped", "started", "finished", "failed")] + [
-        ("progress", ctypes.c_uint64), ("lock", ctypes.c_void_p), ("parked", ctypes.c_void_p * 2), ("resident", ctypes.c_uint32),
-        ("code_index", ctypes.c_void_p), ("code_words", ctypes.c_uint32), ("stream", ctypes.c_void_p)]
+    _fields_ = (
+        [("program", ctypes.c_void_p)]
+        + [(n, ctypes.c_uint32) for n in ("instructions", "entry", "lds_bytes", "scratch_bytes")]
+        + [("block", ctypes.c_uint32 * 3), ("grid", ctypes.c_uint32 * 3)]
+        + [
+            (n, ctypes.c_uint32)
+            for n in (
+                "rsrc1",
+                "rsrc2",
+                "properties",
+                "preload_words",
+                "preload_offset",
+                "vgprs",
+                "agprs",
+                "accum_offset",
+            )
+        ]
+        + [(n, ctypes.c_uint64) for n in ("kernarg", "dispatch_packet", "code_base")]
+        + [("ranges", ctypes.c_void_p)]
+        + [
+            (n, ctypes.c_uint32)
+            for n in (
+                "range_count",
+                "checks",
+                "trace",
+                "fast_mfma",
+                "threads",
+                "max_resident",
+                "shuffle",
+                "finding_limit",
+            )
+        ]
+        + [
+            ("hang_after", ctypes.c_uint64),
+            ("order", ctypes.c_void_p),
+            ("workgroups", ctypes.c_uint32),
+            ("counts", ctypes.c_void_p),
+            ("traffic", ctypes.c_void_p),
+            ("findings", ctypes.c_void_p),
+        ]
+        + [(n, ctypes.c_uint32) for n in ("finding_count", "findings_dropped", "started", "finished", "failed")]
+        + [
+            ("progress", ctypes.c_uint64),
+            ("lock", ctypes.c_void_p),
+            ("parked", ctypes.c_void_p * 2),
+            ("resident", ctypes.c_uint32),
+            ("code_index", ctypes.c_void_p),
+            ("code_words", ctypes.c_uint32),
+            ("stream", ctypes.c_void_p),
+        ]
+    )
 
 
 def _core():
@@ -333,6 +435,8 @@ def _core():
         sizes = [core.core_sizes(i) for i in range(4)]
         here = [RECORD.itemsize, ctypes.sizeof(_Launch), FINDING.itemsize, TRAFFIC.itemsize]
         if sizes != here:
-            raise build.CoreBuildError(f"the core's structures are {sizes} bytes, Python's {here}: state.h and device.py differ")
+            raise build.CoreBuildError(
+                f"the core's structures are {sizes} bytes, Python's {here}: state.h and device.py differ"
+            )
         core.checked = True
     return core

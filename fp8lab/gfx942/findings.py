@@ -11,11 +11,37 @@ import numpy as np
 from fp8lab.gfx942.decode import register_name
 
 CHECKS = {"lds": 1, "waits": 2, "uninitialised": 4, "hazards": 8, "barriers": 16, "bounds": 32, "alignment": 64}
-FINDING = np.dtype([("kind", "<u4"), ("instruction", "<u4"), ("workgroup", "<u4", 3), ("wave", "<u4"), ("lane", "<u4"),
-                    ("other", "<u4"), ("size", "<u4"), ("count", "<u4"), ("address", "<u8")])
-KINDS = ("global-out-of-bounds", "lds-out-of-bounds", "scratch-out-of-bounds", "misaligned", "lds-race", "lds-same-value",
-         "missing-wait", "uninitialised-register", "uninitialised-lds", "missing-wait-states", "barrier-divergence", "trap",
-         "lds-write-not-waited", "hang", "bad-jump", "unsupported")
+FINDING = np.dtype(
+    [
+        ("kind", "<u4"),
+        ("instruction", "<u4"),
+        ("workgroup", "<u4", 3),
+        ("wave", "<u4"),
+        ("lane", "<u4"),
+        ("other", "<u4"),
+        ("size", "<u4"),
+        ("count", "<u4"),
+        ("address", "<u8"),
+    ]
+)
+KINDS = (
+    "global-out-of-bounds",
+    "lds-out-of-bounds",
+    "scratch-out-of-bounds",
+    "misaligned",
+    "lds-race",
+    "lds-same-value",
+    "missing-wait",
+    "uninitialised-register",
+    "uninitialised-lds",
+    "missing-wait-states",
+    "barrier-divergence",
+    "trap",
+    "lds-write-not-waited",
+    "hang",
+    "bad-jump",
+    "unsupported",
+)
 FATAL = ("trap", "hang", "bad-jump", "unsupported")
 INTENT = ("read", "write", "atomic")
 
@@ -56,8 +82,10 @@ class Finding:
 
     def __str__(self):
         times = f", {self.count} times" if self.count > 1 else ""
-        return (f"{self.kind}: {self.message}; kernel {self.kernel}, workgroup {self.workgroup}, wave {self.wave}, lane "
-                f"{self.lane}, at {self.pc:#x}: {self.instruction}{times}")
+        return (
+            f"{self.kind}: {self.message}; kernel {self.kernel}, workgroup {self.workgroup}, wave {self.wave}, lane "
+            f"{self.lane}, at {self.pc:#x}: {self.instruction}{times}"
+        )
 
 
 def parse_checks(checks):
@@ -69,7 +97,9 @@ def parse_checks(checks):
     names = [checks] if isinstance(checks, str) else list(checks)
     unknown = [name for name in names if name not in CHECKS]
     if unknown:
-        raise ValueError(f"checks has {', '.join(map(repr, unknown))}, needs 'all', 'none' or some of {', '.join(CHECKS)}")
+        raise ValueError(
+            f"checks has {', '.join(map(repr, unknown))}, needs 'all', 'none' or some of {', '.join(CHECKS)}"
+        )
     return sum(CHECKS[name] for name in names)
 
 
@@ -81,8 +111,20 @@ def read_findings(raw, kernel, instructions, buffers):
         instruction = instructions[at] if at < len(instructions) else None
         kind = KINDS[r["kind"]]
         message = _message(kind, r, buffers)
-        found.append(Finding(kind, message, kernel, str(instruction), instruction.address if instruction else 0,
-                             tuple(int(x) for x in r["workgroup"]), int(r["wave"]), int(r["lane"]), int(r["address"]), int(r["count"])))
+        found.append(
+            Finding(
+                kind,
+                message,
+                kernel,
+                str(instruction),
+                instruction.address if instruction else 0,
+                tuple(int(x) for x in r["workgroup"]),
+                int(r["wave"]),
+                int(r["lane"]),
+                int(r["address"]),
+                int(r["count"]),
+            )
+        )
     return found
 
 
@@ -100,9 +142,12 @@ def _message(kind, r, buffers):
         return f"{size} bytes at {address:#x} are not aligned, in {space}"
     if kind == "lds-race":
         return f"{intent} of LDS byte {address} while wave {other & 255} uses it in the same barrier interval" + (
-            "" if other & 255 != 254 else " (several waves read it)")
+            "" if other & 255 != 254 else " (several waves read it)"
+        )
     if kind == "lds-same-value":
-        return f"LDS byte {address} is written by wave {other & 255} too in the same barrier interval, with the same value"
+        return (
+            f"LDS byte {address} is written by wave {other & 255} too in the same barrier interval, with the same value"
+        )
     if kind == "missing-wait":
         if other == 2:
             return f"LDS dword {address} is used before the load to LDS that fills it has been waited for (s_waitcnt vmcnt)"
@@ -117,7 +162,11 @@ def _message(kind, r, buffers):
     if kind == "missing-wait-states":
         return f"{register_name(address, 1)} is used {size} wait states too early, insert s_nop {size - 1}"
     if kind == "barrier-divergence":
-        return "waves of one workgroup meet at different s_barriers" if size else "a wave ended while others wait at s_barrier"
+        return (
+            "waves of one workgroup meet at different s_barriers"
+            if size
+            else "a wave ended while others wait at s_barrier"
+        )
     if kind == "hang":
         where = "waits at s_barrier" if address else "still runs"
         return f"nothing has been stored, passed or ended for long, and this wave {where}"
@@ -125,15 +174,26 @@ def _message(kind, r, buffers):
         return f"s_trap {address}: the kernel gave up (an assertion or __builtin_trap)"
     if kind == "bad-jump":
         return f"jump to {address:#x}, where there is no code"
-    return ("a buffer descriptor with swizzle or lane addressing", "bytes that are no instruction the emulator has",
-            "s_setreg of a register other than MODE", "a dynamic register index past the last register")[min(other, 3)]
+    return (
+        "a buffer descriptor with swizzle or lane addressing",
+        "bytes that are no instruction the emulator has",
+        "s_setreg of a register other than MODE",
+        "a dynamic register index past the last register",
+    )[min(other, 3)]
 
 
 def _nearest(address, buffers):
     """Where an address lies in terms of the launch's arguments."""
-    name, first, size = min(buffers, key=lambda b: min(abs(address - b[1]), abs(address - b[1] - b[2])), default=("", 0, 0))
+    name, first, size = min(
+        buffers, key=lambda b: min(abs(address - b[1]), abs(address - b[1] - b[2])), default=("", 0, 0)
+    )
     if not name:
         return "where the launch has no buffer"
     past = address - first - size
-    return f"{past} bytes past the end of {name} ({size} bytes)" if past >= 0 else f"{first - address} bytes before {name}" if address < first \
+    return (
+        f"{past} bytes past the end of {name} ({size} bytes)"
+        if past >= 0
+        else f"{first - address} bytes before {name}"
+        if address < first
         else f"reaching past the end of {name} ({size} bytes), or read-only"
+    )

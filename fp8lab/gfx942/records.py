@@ -8,24 +8,101 @@ import numpy as np
 from fp8lab.gfx942.decode import CONSTANT, EXEC, NONE, VCC, VGPR, words_of
 from fp8lab.gfx942.isa import BY_NAME
 
-RECORD = np.dtype([
-    ("value", "<u8", 4), ("address", "<u4"), ("target", "<u4"), ("offset", "<i4", 2), ("flags", "<u4"), ("op", "<u2"),
-    ("d", "<u2"), ("e", "<u2"), ("src", "<u2", 4), ("size", "u1"), ("neg", "u1"), ("abs", "u1"), ("sext", "u1"),
-    ("op_sel", "u1"), ("op_sel_hi", "u1"), ("neg_hi", "u1"), ("fancy", "u1"), ("fancy_result", "u1"), ("clamp", "u1"),
-    ("omod", "u1"), ("sdwa", "u1"), ("dpp", "u1"), ("src_sel", "u1", 2), ("dst_sel", "u1"), ("dst_unused", "u1"),
-    ("bound_ctrl", "u1"), ("row_mask", "u1"), ("bank_mask", "u1"), ("cbsz", "u1"), ("abid", "u1"), ("blgp", "u1"),
-    ("dpp_ctrl", "<u2"), ("kind", "u1", 4), ("result_kind", "u1"), ("result_words", "u1"), ("keep_high", "u1"), ("unit", "u1"),
-    ("passes", "u1"), ("uses", "u1"), ("defs", "u1"), ("round", "u1"), ("registers", "<u2", (8, 2)), ("run", "<u8"),
-    ("splat", "<u8", 4)], align=True)
+RECORD = np.dtype(
+    [
+        ("value", "<u8", 4),
+        ("address", "<u4"),
+        ("target", "<u4"),
+        ("offset", "<i4", 2),
+        ("flags", "<u4"),
+        ("op", "<u2"),
+        ("d", "<u2"),
+        ("e", "<u2"),
+        ("src", "<u2", 4),
+        ("size", "u1"),
+        ("neg", "u1"),
+        ("abs", "u1"),
+        ("sext", "u1"),
+        ("op_sel", "u1"),
+        ("op_sel_hi", "u1"),
+        ("neg_hi", "u1"),
+        ("fancy", "u1"),
+        ("fancy_result", "u1"),
+        ("clamp", "u1"),
+        ("omod", "u1"),
+        ("sdwa", "u1"),
+        ("dpp", "u1"),
+        ("src_sel", "u1", 2),
+        ("dst_sel", "u1"),
+        ("dst_unused", "u1"),
+        ("bound_ctrl", "u1"),
+        ("row_mask", "u1"),
+        ("bank_mask", "u1"),
+        ("cbsz", "u1"),
+        ("abid", "u1"),
+        ("blgp", "u1"),
+        ("dpp_ctrl", "<u2"),
+        ("kind", "u1", 4),
+        ("result_kind", "u1"),
+        ("result_words", "u1"),
+        ("keep_high", "u1"),
+        ("unit", "u1"),
+        ("passes", "u1"),
+        ("uses", "u1"),
+        ("defs", "u1"),
+        ("round", "u1"),
+        ("registers", "<u2", (8, 2)),
+        ("run", "<u8"),
+        ("splat", "<u8", 4),
+    ],
+    align=True,
+)
 
 OFFEN, IDXEN, RETURNS, DST_HIGH, IS_XDL, IS_TRANS, IS_DGEMM, STORES_HIGH, COPIES, LENIENT, FIRST_LANE = (
-    1, 2, 4, 8, 32, 64, 128, 256, 512, 1024, 2048)
+    1,
+    2,
+    4,
+    8,
+    32,
+    64,
+    128,
+    256,
+    512,
+    1024,
+    2048,
+)
 # Reading what was never written is no mistake for copies (a spill, a callee's saved register) and for masks of lanes,
 # where the compiler leaves the bits of lanes that are not there undefined.
-COPY_NAMES = ("s_mov_b32", "s_mov_b64", "v_mov_b32", "v_mov_b64", "v_accvgpr_read_b32", "v_accvgpr_write_b32", "v_accvgpr_mov_b32")
+COPY_NAMES = (
+    "s_mov_b32",
+    "s_mov_b64",
+    "v_mov_b32",
+    "v_mov_b64",
+    "v_accvgpr_read_b32",
+    "v_accvgpr_write_b32",
+    "v_accvgpr_mov_b32",
+)
 MASK_NAMES = tuple(f"s_{name}_b64" for name in ("and", "or", "xor", "andn2", "orn2", "nand", "nor", "xnor", "cselect"))
-UNITS = {name: i for i, name in enumerate(("other", "valu", "salu", "matrix", "lds", "vmem_load", "vmem_store", "vmem_lds", "flat",
-                                           "smem", "wait", "barrier", "nop"))}
+UNITS = {
+    name: i
+    for i, name in enumerate(
+        (
+            "other",
+            "valu",
+            "salu",
+            "matrix",
+            "lds",
+            "vmem_load",
+            "vmem_store",
+            "vmem_lds",
+            "flat",
+            "smem",
+            "wait",
+            "barrier",
+            "nop",
+        )
+    )
+}
 BITS, FLOAT16, FLOAT32, FLOAT64, SIGN16, SIGN32, SIGN64 = range(7)
 KINDS = {"f16": FLOAT16, "f16hi": FLOAT16, "f16x2": FLOAT16, "f32": FLOAT32, "f32x2": FLOAT32, "f64": FLOAT64}
 SIGNS = {"f16": SIGN16, "f32": SIGN32, "f64": SIGN64}  # rows whose sources have a sign but are not computed with
@@ -55,7 +132,9 @@ def _fill(r, i, index):
     r["op"], r["address"], r["size"] = ROW_NUMBER[i.name], i.address, i.size
     if i.target is not None:
         if i.target not in index:
-            raise ValueError(f"{i.address:#x}: {i.name} branches to {i.target:#x}, which is no instruction of this code")
+            raise ValueError(
+                f"{i.address:#x}: {i.name} branches to {i.target:#x}, which is no instruction of this code"
+            )
         r["target"] = index[i.target]
     src, value, kind = [NONE] * 4, [0] * 4, [0] * 4
     for k, operand in enumerate(i.src[:4]):
@@ -100,7 +179,9 @@ def _vector(r, i, kind):
     fancy = sdwa = 0
     for k, operand in enumerate(i.src[:4]):
         type = op.src[k].lstrip("+")
-        kind[k] = (SIGNS[acts_as] if acts_as else KINDS.get(type, BITS)) | 0x80 * (words_of(type) == 2 and type != "mask")
+        kind[k] = (SIGNS[acts_as] if acts_as else KINDS.get(type, BITS)) | 0x80 * (
+            words_of(type) == 2 and type != "mask"
+        )
         r["neg"] |= operand.neg << k
         r["abs"] |= operand.abs << k
         r["sext"] |= operand.sext << k
@@ -143,7 +224,11 @@ def _vector(r, i, kind):
     r["fancy"], r["fancy_result"], r["sdwa"] = fancy, result, sdwa
     r["result_kind"] = KINDS.get(first, BITS)
     r["result_words"] = 3 if first == "f16x2" else words_of(first)
-    r["round"] = 0 if FLOAT32 in (r["result_kind"], kind[0] & 127) and r["result_kind"] != FLOAT16 and kind[0] & 127 != FLOAT64 else 2
+    r["round"] = (
+        0
+        if FLOAT32 in (r["result_kind"], kind[0] & 127) and r["result_kind"] != FLOAT16 and kind[0] & 127 != FLOAT64
+        else 2
+    )
     return flags | IS_TRANS * i.name.startswith(TRANSCENDENTAL)
 
 
@@ -152,8 +237,14 @@ def _unit(i):
     if family == "memory":
         if i.op.more["form"] == "flat":
             return "flat"
-        return {"load": "vmem_load", "store": "vmem_store", "atomic": "vmem_load" if i.dst else "vmem_store", "lds_dma": "vmem_lds",
-                "scalar_load": "smem", "scalar_store": "smem"}[kind]
+        return {
+            "load": "vmem_load",
+            "store": "vmem_store",
+            "atomic": "vmem_load" if i.dst else "vmem_store",
+            "lds_dma": "vmem_lds",
+            "scalar_load": "smem",
+            "scalar_store": "smem",
+        }[kind]
     if family == "control":
         return {"s_waitcnt": "wait", "s_barrier": "barrier", "s_nop": "nop", "s_memtime": "smem"}.get(i.name, "other")
     return {"scalar": "salu", "vector": "valu", "lanes": "valu", "matrix": "matrix", "lds": "lds"}[family]

@@ -8,8 +8,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-TRAFFIC = np.dtype([(name, "<u8") for name in ("lds_accesses", "lds_cycles", "lds_ideal", "global_accesses", "sectors", "lines",
-                                               "ideal_sectors", "bytes")])
+TRAFFIC = np.dtype(
+    [
+        (name, "<u8")
+        for name in (
+            "lds_accesses",
+            "lds_cycles",
+            "lds_ideal",
+            "global_accesses",
+            "sectors",
+            "lines",
+            "ideal_sectors",
+            "bytes",
+        )
+    ]
+)
 CLASSES = {"scalar": "salu", "vector": "valu", "lanes": "valu", "matrix": "mfma", "lds": "lds", "control": "control"}
 
 
@@ -74,11 +87,24 @@ class GlobalTraffic:
 
 
 def lds_traffic(instructions, traffic):
-    return [LdsTraffic(str(i), i.address, int(t["lds_accesses"]), int(t["lds_cycles"]), int(t["lds_ideal"]))
-            for i, t in zip(instructions, traffic, strict=False) if t["lds_accesses"]]
+    return [
+        LdsTraffic(str(i), i.address, int(t["lds_accesses"]), int(t["lds_cycles"]), int(t["lds_ideal"]))
+        for i, t in zip(instructions, traffic, strict=False)
+        if t["lds_accesses"]
+    ]
 
 
 def global_traffic(instructions, traffic):
-    return [GlobalTraffic(str(i), i.address, int(t["global_accesses"]), int(t["bytes"]), int(t["sectors"]), int(t["lines"]),
-                          int(t["ideal_sectors"]))
-            for i, t in zip(instructions, traffic, strict=False) if t["global_accesses"]]
+    return [
+        GlobalTraffic(
+            str(i),
+            i.address,
+            int(t["global_accesses"]),
+            int(t["bytes"]),
+            int(t["sectors"]),
+            int(t["lines"]),
+            int(t["ideal_sectors"]),
+        )
+        for i, t in zip(instructions, traffic, strict=False)
+        if t["global_accesses"]
+    ]

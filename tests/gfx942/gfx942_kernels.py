@@ -17,9 +17,19 @@ import pytest
 from fp8lab.gfx942 import CodeObject, Device
 
 CLANG, LLD = shutil.which("clang-22"), shutil.which("ld.lld-22")
-needs_clang = pytest.mark.skipif(not (CLANG and LLD), reason="needs clang-22 and lld-22 (apt-get install clang-22 lld-22)")
-HIP = ("-x", "hip", "--offload-arch=gfx942", "--offload-device-only", "--no-gpu-bundle-output", "-nogpuinc", "-nogpulib",
-       "-fuse-cuid=none")
+needs_clang = pytest.mark.skipif(
+    not (CLANG and LLD), reason="needs clang-22 and lld-22 (apt-get install clang-22 lld-22)"
+)
+HIP = (
+    "-x",
+    "hip",
+    "--offload-arch=gfx942",
+    "--offload-device-only",
+    "--no-gpu-bundle-output",
+    "-nogpuinc",
+    "-nogpulib",
+    "-fuse-cuid=none",
+)
 _FOLDER = tempfile.TemporaryDirectory(prefix="gfx942-tests-")
 BUILT = Path(_FOLDER.name)
 
@@ -30,7 +40,9 @@ def compile_hip(source, *flags, name=None):
     made = BUILT / f"{key}.co"
     if not made.exists():
         (BUILT / f"{key}.hip").write_text(source)
-        subprocess.run([CLANG, *HIP, *(flags or ("-O3",)), BUILT / f"{key}.hip", "-o", made], check=True, capture_output=True)
+        subprocess.run(
+            [CLANG, *HIP, *(flags or ("-O3",)), BUILT / f"{key}.hip", "-o", made], check=True, capture_output=True
+        )
     return CodeObject.load(made)
 
 
@@ -88,20 +100,39 @@ def assemble(body, lds=0, scratch=0, directives=""):
     source, made = BUILT / f"{key}.s", BUILT / f"{key}.co"
     source.write_text(text)
     target = ("-target", "amdgcn-amd-amdhsa", "-mcpu=gfx942")
-    done = subprocess.run([CLANG, *target, "-fuse-ld=lld-22", "-nogpulib", source, "-o", made], capture_output=True, text=True)
+    done = subprocess.run(
+        [CLANG, *target, "-fuse-ld=lld-22", "-nogpulib", source, "-o", made], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     return CodeObject.load(made)
 
 
 def lanes_kernel(body, inputs, outputs):
     """The text round body: v10 … from source, v60 … to target, dword by dword, 64 lanes of a workgroup side by side."""
-    lines = ["s_load_dwordx4 s[4:7], s[0:1], 0x0", "v_lshlrev_b32_e32 v1, 2, v0", f"s_mul_i32 s8, s2, {256 * inputs}",
-             f"s_mul_i32 s9, s2, {256 * outputs}", "s_waitcnt lgkmcnt(0)", "s_add_u32 s4, s4, s8", "s_addc_u32 s5, s5, 0",
-             "s_add_u32 s6, s6, s9", "s_addc_u32 s7, s7, 0", "v_mov_b32_e32 v2, v1"]
+    lines = [
+        "s_load_dwordx4 s[4:7], s[0:1], 0x0",
+        "v_lshlrev_b32_e32 v1, 2, v0",
+        f"s_mul_i32 s8, s2, {256 * inputs}",
+        f"s_mul_i32 s9, s2, {256 * outputs}",
+        "s_waitcnt lgkmcnt(0)",
+        "s_add_u32 s4, s4, s8",
+        "s_addc_u32 s5, s5, 0",
+        "s_add_u32 s6, s6, s9",
+        "s_addc_u32 s7, s7, 0",
+        "v_mov_b32_e32 v2, v1",
+    ]
     for i in range(inputs):
         lines += [f"global_load_dword v{10 + i}, v2, s[4:5]", "v_add_u32_e32 v2, 0x100, v2"]
-    lines += ["s_waitcnt vmcnt(0)", *[f"v_mov_b32_e32 v{60 + i}, 0x5a5a5a5a" for i in range(outputs)], "s_nop 4", body, "s_nop 15",
-              "s_nop 15", "s_waitcnt vmcnt(0) lgkmcnt(0)", "v_mov_b32_e32 v2, v1"]
+    lines += [
+        "s_waitcnt vmcnt(0)",
+        *[f"v_mov_b32_e32 v{60 + i}, 0x5a5a5a5a" for i in range(outputs)],
+        "s_nop 4",
+        body,
+        "s_nop 15",
+        "s_nop 15",
+        "s_waitcnt vmcnt(0) lgkmcnt(0)",
+        "v_mov_b32_e32 v2, v1",
+    ]
     for i in range(outputs):
         lines += [f"global_store_dword v2, v{60 + i}, s[6:7]", "v_add_u32_e32 v2, 0x100, v2"]
     return "\n".join("  " + line for line in lines)

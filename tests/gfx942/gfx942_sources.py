@@ -1,5 +1,7 @@
 """HIP kernels that the tests compile: each uses a corner of the ISA that compilers reach for. Written for these tests."""
 
+# ruff: noqa: E501  (an instruction sequence or a kernel's line is kept whole)
+
 HEAD = """
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
@@ -19,13 +21,15 @@ static __device__ void barrier() {
 }
 """
 
-CORPUS = {name: HEAD + body for name, body in {
-    "vadd": """
+CORPUS = {
+    name: HEAD + body
+    for name, body in {
+        "vadd": """
 extern "C" __global__ LANES(256) void vadd(const float* a, const float* b, float* c, int n) {
     int i = WG * 256 + TID;
     if (i < n) c[i] = a[i] + b[i];
 }""",
-    "lds": """
+        "lds": """
 extern "C" __global__ LANES(256) void reverse(const float* a, float* c) {
     __shared__ float s[256];
     s[TID] = a[WG * 256 + TID];
@@ -40,7 +44,7 @@ extern "C" __global__ LANES(256) void histogram(const u8* a, u32* bins, int n) {
     barrier();
     __atomic_fetch_add(&bins[TID], s[TID], __ATOMIC_RELAXED);
 }""",
-    "integers": """
+        "integers": """
 extern "C" __global__ LANES(64) void integers(const int* a, const int* b, i64* out) {
     int x = a[TID], y = b[TID];
     i64 X = (i64)x << 20 | (u32)y, Y = y;
@@ -49,7 +53,7 @@ extern "C" __global__ LANES(64) void integers(const int* a, const int* b, i64* o
                (i64)__builtin_bitreverse32(x), (i64)__builtin_bswap64(X), (i64)(short)x * (signed char)y, (i64)(((unsigned __int128)X * (u64)Y) >> 64)};
     for (int i = 0; i < 17; i++) out[i * 64 + TID] = r[i];
 }""",
-    "floats": """
+        "floats": """
 extern "C" __global__ LANES(64) void floats(const float* a, const float* b, float* out, double* wide, _Float16* narrow) {
     float x = a[TID], y = b[TID];
     double X = x, Y = y;
@@ -62,14 +66,14 @@ extern "C" __global__ LANES(64) void floats(const float* a, const float* b, floa
     _Float16 n[] = {(_Float16)(h + g), (_Float16)(h * g), (_Float16)(h - g), (_Float16)__builtin_fmaf16(h, g, h), (_Float16)-h};
     for (int i = 0; i < 5; i++) narrow[i * 64 + TID] = n[i];
 }""",
-    "packed": """
+        "packed": """
 extern "C" __global__ LANES(64) void packed(const half2* a, const half2* b, half2* out) {
     half2 x = a[TID], y = b[TID];
     out[TID] = x * y + x;
     out[64 + TID] = __builtin_elementwise_max(x, y) - y.yx;
     out[128 + TID] = __builtin_elementwise_fma(x, y, y);
 }""",
-    "scratch": """
+        "scratch": """
 extern "C" __global__ LANES(64) void scratch(const int* a, int* out, int n) {
     volatile int b[32];
     for (int i = 0; i < 32; i++) b[i] = a[i] * TID;
@@ -77,7 +81,7 @@ extern "C" __global__ LANES(64) void scratch(const int* a, int* out, int n) {
     for (int i = 0; i < n; i++) s += b[(i * 7 + TID) & 31];
     out[WG * 64 + TID] = s;
 }""",
-    "calls": """
+        "calls": """
 static __device__ __attribute__((noinline)) int collatz(int n) {
     int steps = 0;
     while (n != 1 && steps < 1000) { n = n & 1 ? 3 * n + 1 : n / 2; steps++; }
@@ -85,7 +89,7 @@ static __device__ __attribute__((noinline)) int collatz(int n) {
 }
 static __device__ __attribute__((noinline)) int twice(int (*f)(int), int n) { return f(n) + f(n + 1); }
 extern "C" __global__ LANES(64) void calls(const int* a, int* out) { out[TID] = twice(collatz, a[TID]); }""",
-    "reduce": """
+        "reduce": """
 extern "C" __global__ LANES(256) void reduce(const float* a, float* out, int n) {
     float s = 0;
     for (int i = TID; i < n; i += 256) s += a[i];
@@ -108,7 +112,7 @@ extern "C" __global__ LANES(64) void row_sums(const int* a, int* out) {
     out[192 + TID] = __builtin_amdgcn_ds_swizzle(a[TID], 0x041f);                    // xor 1
     out[256 + TID] = __builtin_amdgcn_readlane(a[TID], 17) + __builtin_amdgcn_readfirstlane(a[TID]);
 }""",
-    "atomics": """
+        "atomics": """
 extern "C" __global__ LANES(64) void atomics(int* i, float* f, double* d, u64* q, int* old) {
     int x = WG * 64 + TID;
     __atomic_fetch_add(&i[0], x, __ATOMIC_RELAXED);
@@ -123,7 +127,7 @@ extern "C" __global__ LANES(64) void atomics(int* i, float* f, double* d, u64* q
     old[x] = __atomic_exchange_n(&i[5], x, __ATOMIC_RELAXED);
     __builtin_amdgcn_global_atomic_fadd_f64((__attribute__((address_space(1))) double*)d, 0.5);
 }""",
-    "lds_dma": """
+        "lds_dma": """
 extern "C" __global__ LANES(64) void lds_dma(const u32* a, u32* out) {
     __shared__ u32 s[256];
     for (int i = 0; i < 4; i++)
@@ -132,7 +136,7 @@ extern "C" __global__ LANES(64) void lds_dma(const u32* a, u32* out) {
     __builtin_amdgcn_s_barrier();
     for (int i = 0; i < 4; i++) out[i * 64 + TID] = s[255 - (i * 64 + TID)];
 }""",
-    "fp8": """
+        "fp8": """
 extern "C" __global__ LANES(64) void quantise(const float* a, u32* fp8, u32* bf8) {
     const float* x = a + 4 * (WG * 64 + TID);
     u32 r = __builtin_amdgcn_cvt_pk_fp8_f32(x[0], x[1], 0, false);
@@ -147,7 +151,7 @@ extern "C" __global__ LANES(64) void dequantise(const u32* codes, float* fp8, fl
     auto lo = __builtin_amdgcn_cvt_pk_f32_bf8(c, false), hi = __builtin_amdgcn_cvt_pk_f32_bf8(c, true);
     bf8[4 * TID] = lo[0], bf8[4 * TID + 1] = lo[1], bf8[4 * TID + 2] = hi[0], bf8[4 * TID + 3] = hi[1];
 }""",
-    "softmax": """
+        "softmax": """
 extern "C" __global__ LANES(64) void softmax(const float* a, float* out, int n) {
     const float* row = a + WG * n;
     float most = -1e30f, sum = 0;
@@ -157,7 +161,7 @@ extern "C" __global__ LANES(64) void softmax(const float* a, float* out, int n) 
     for (int m = 32; m; m >>= 1) sum += __builtin_bit_cast(float, __builtin_amdgcn_ds_bpermute((TID ^ m) << 2, __builtin_bit_cast(int, sum)));
     for (int i = TID; i < n; i += 64) out[WG * n + i] = __builtin_amdgcn_exp2f((row[i] - most) * 1.442695041f) * __builtin_amdgcn_rcpf(sum);
 }""",
-    "spin": """
+        "spin": """
 extern "C" __global__ LANES(64) void relay(int* flags, int* out, int n) {
     // workgroup w waits for w + 1: with workgroups started in order, the first ones spin until the last has run
     if (WG + 1 < n) while (__hip_atomic_load(&flags[WG + 1], __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) == 0) {}
@@ -168,7 +172,7 @@ extern "C" __global__ LANES(64) void relay(int* flags, int* out, int n) {
 extern "C" __global__ LANES(64) void forever(int* flag) {
     while (__hip_atomic_load(flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) == 0) {}
 }""",
-    "gemm": """
+        "gemm": """
 // C[m, n] = Σ_k A[m, k] · B[n, k], e4m3fnuz in, float out; 64x64 a workgroup of 4 waves, 32x32 a wave, K a multiple of 64
 extern "C" __global__ LANES(256) void gemm(const u8* a, const u8* b, float* c, int m, int n, int k) {
     __shared__ __attribute__((aligned(16))) u8 a_lds[64 * 72], b_lds[64 * 72];
@@ -195,4 +199,5 @@ extern "C" __global__ LANES(256) void gemm(const u8* a, const u8* b, float* c, i
         if (row < m && column < n) c[row * n + column] = acc[v];
     }
 }""",
-}.items()}
+    }.items()
+}

@@ -16,7 +16,9 @@ from fp8lab.gfx942.decode import DecodeError, decode, decode_one, words_of
 from fp8lab.gfx942.isa import BY_CODE
 
 MC, OBJDUMP = shutil.which("llvm-mc-22"), shutil.which("llvm-objdump-22")
-needs_llvm = pytest.mark.skipif(not (MC and OBJDUMP), reason="needs llvm-mc-22 and llvm-objdump-22 (apt-get install llvm-22)")
+needs_llvm = pytest.mark.skipif(
+    not (MC and OBJDUMP), reason="needs llvm-mc-22 and llvm-objdump-22 (apt-get install llvm-22)"
+)
 SPELT_OTHERWISE = ("s_sendmsg", "ds_swizzle_b32")  # LLVM has names for their immediates; decoded alike
 
 
@@ -39,8 +41,16 @@ class Encoder:
         return self.random.choice([self.even(6), 128 + self.bits(6), 193 + self.bits(3), 240 + self.bits(3), 106])
 
     def encodings(self, op):
-        method = {"VOP1": self.vop, "VOP2": self.vop, "VOPC": self.vop, "GLOBAL": self.flat, "FLAT": self.flat, "SCRATCH": self.flat,
-                  "MUBUF_LDS": self.mubuf, "SOP1": self.sop1}.get(op.format) or getattr(self, op.format.lower())
+        method = {
+            "VOP1": self.vop,
+            "VOP2": self.vop,
+            "VOPC": self.vop,
+            "GLOBAL": self.flat,
+            "FLAT": self.flat,
+            "SCRATCH": self.flat,
+            "MUBUF_LDS": self.mubuf,
+            "SOP1": self.sop1,
+        }.get(op.format) or getattr(self, op.format.lower())
         for words in method(op):
             yield struct.pack(f"<{len(words)}I", *words)
 
@@ -74,7 +84,9 @@ class Encoder:
         yield [first | 1 << 17 | 1 << 14, self.bits(20) | self.bits(5) << 25]
 
     def vop(self, op):
-        base = {"VOP1": 0x3F << 25 | op.opcode << 9, "VOPC": 0x3E << 25 | op.opcode << 17, "VOP2": op.opcode << 25}[op.format]
+        base = {"VOP1": 0x3F << 25 | op.opcode << 9, "VOPC": 0x3E << 25 | op.opcode << 17, "VOP2": op.opcode << 25}[
+            op.format
+        ]
         if op.name == "v_nop":
             yield [base]
             return
@@ -94,9 +106,18 @@ class Encoder:
         if op.name.startswith("v_cvt_pk_f32"):
             yield [base | 249, self.bits(8) | (4 + self.bits(1)) << 16 | 6 << 8]
         if not wide and not fp8 and op.format != "VOPC":
-            rows = (self.bits(8), 0x101 + self.bits(3), 0x111 + self.bits(3), 0x121 + self.bits(3), 0x150 + self.bits(4))
+            rows = (
+                self.bits(8),
+                0x101 + self.bits(3),
+                0x111 + self.bits(3),
+                0x121 + self.bits(3),
+                0x150 + self.bits(4),
+            )
             for control in (*rows, 0x130, 0x134, 0x138, 0x13C, 0x140, 0x141, 0x142, 0x143):
-                yield [base | 250, self.bits(8) | control << 8 | self.bits(1) << 19 | self.bits(4) << 24 | self.bits(4) << 28]
+                yield [
+                    base | 250,
+                    self.bits(8) | control << 8 | self.bits(1) << 19 | self.bits(4) << 24 | self.bits(4) << 28,
+                ]
         yield from self.vop3(op, op.opcode + {"VOP1": 320, "VOP2": 256, "VOPC": 0}[op.format])
 
     def vop3(self, op, opcode=None):
@@ -121,7 +142,10 @@ class Encoder:
 
     def mai(self, op):
         if op.family == "vector":
-            yield [0x1A7 << 23 | op.opcode << 16 | self.bits(8), 256 + self.bits(8) | (1 << 27 if "read" in op.name else 0)]
+            yield [
+                0x1A7 << 23 | op.opcode << 16 | self.bits(8),
+                256 + self.bits(8) | (1 << 27 if "read" in op.name else 0),
+            ]
             return
         for acc in (0, 1):
             a, b, c = (256 + self.bits(5) * 4 for _ in range(3))
@@ -141,9 +165,23 @@ class Encoder:
                 returns, sends = kind == "load" or (kind == "atomic" and sc0), kind in ("store", "atomic")
                 with_vgpr = self.bits(1) if segment == 1 else 0
                 acc = self.bits(1) if returns != sends else 0
-                first = 0x37 << 26 | op.opcode << 18 | sc0 << 16 | segment << 14 | with_vgpr << 13 | self.bits(13 if segment else 12)
+                first = (
+                    0x37 << 26
+                    | op.opcode << 18
+                    | sc0 << 16
+                    | segment << 14
+                    | with_vgpr << 13
+                    | self.bits(13 if segment else 12)
+                )
                 address = self.vgpr() - 256 if segment != 1 or with_vgpr else 0
-                yield [first, address | (self.even(7) << 8 if sends else 0) | base << 16 | acc << 23 | (self.even(7) << 24 if returns else 0)]
+                yield [
+                    first,
+                    address
+                    | (self.even(7) << 8 if sends else 0)
+                    | base << 16
+                    | acc << 23
+                    | (self.even(7) << 24 if returns else 0),
+                ]
 
     def mubuf(self, op):
         if op.family == "control":
@@ -151,7 +189,15 @@ class Encoder:
             return
         lds = op.format == "MUBUF_LDS"
         for enable in range(4):
-            first = 0x38 << 26 | op.opcode << 18 | self.bits(1) << 14 | lds << 16 | (enable & 1) << 12 | enable >> 1 << 13 | self.bits(12)
+            first = (
+                0x38 << 26
+                | op.opcode << 18
+                | self.bits(1) << 14
+                | lds << 16
+                | (enable & 1) << 12
+                | enable >> 1 << 13
+                | self.bits(12)
+            )
             offset = self.random.choice([self.bits(6), 128 + self.bits(6)])
             address, data = self.vgpr() - 256 if enable else 0, 0 if lds else self.even(7)
             yield [first, address | data << 8 | self.bits(4) << 16 | offset << 24]
@@ -167,8 +213,12 @@ def disassemble(chunks):
     lines = []
     for i, chunk in enumerate(chunks):
         lines += [" ".join(f"{byte:#04x}" for byte in piece) for piece in (struct.pack("<I", 0xB0000000 | i), chunk)]
-    out = subprocess.run([MC, "--disassemble", "-triple=amdgcn-amd-amdhsa", "-mcpu=gfx942"], input="\n".join(lines),
-                         capture_output=True, text=True).stdout
+    out = subprocess.run(
+        [MC, "--disassemble", "-triple=amdgcn-amd-amdhsa", "-mcpu=gfx942"],
+        input="\n".join(lines),
+        capture_output=True,
+        text=True,
+    ).stdout
     found, current = {}, None
     for line in out.splitlines():
         marker = re.match(r"s_movk_i32 s0, (0x[0-9a-f]+|\d+)$", spelling(line))
@@ -184,13 +234,16 @@ def disassemble(chunks):
 def test_every_row_decodes_as_llvm_does(seed):
     encoder = Encoder(seed)
     encoded = [(op, code) for op in BY_CODE.values() for code in encoder.encodings(op)]
-    assert {op.name for op, _ in encoded} >= {op.name for op in BY_CODE.values()} - {"v_readlane_b32", "v_writelane_b32"}
+    assert {op.name for op, _ in encoded} >= {op.name for op in BY_CODE.values()} - {
+        "v_readlane_b32",
+        "v_writelane_b32",
+    }
     wrong = []
     for at in range(0, len(encoded), 500):
         part = encoded[at : at + 500]
         for (op, code), llvm in zip(part, disassemble([code for _, code in part]), strict=True):
             instruction = decode_one(code, 0, 0)
-            if instruction.size != len(code) or op.name not in SPELT_OTHERWISE and spelling(str(instruction)) != llvm:
+            if instruction.size != len(code) or (op.name not in SPELT_OTHERWISE and spelling(str(instruction)) != llvm):
                 wrong.append((code.hex(), str(instruction), llvm))
     assert not wrong, wrong[:5]
 
@@ -201,7 +254,9 @@ def test_every_row_decodes_as_llvm_does(seed):
 @pytest.mark.parametrize("name", sorted(CORPUS))
 def test_whole_kernels_decode_as_llvm_does(name, level):
     compile_hip(CORPUS[name], level, name=f"{name}{level}")
-    listing = subprocess.run([OBJDUMP, "-d", BUILT / f"{name}{level}.co"], capture_output=True, text=True, check=True).stdout
+    listing = subprocess.run(
+        [OBJDUMP, "-d", BUILT / f"{name}{level}.co"], capture_output=True, text=True, check=True
+    ).stdout
     checked = 0
     for text, address, code in re.findall(r"^\s+(\S.*?)\s*// ([0-9A-F]+): ((?:[0-9A-F]{8} ?)+)", listing, re.M):
         code = b"".join(int(word, 16).to_bytes(4, "little") for word in code.split())
@@ -223,9 +278,16 @@ def test_random_bytes_decode_or_say_where_they_do_not(data):
         assert str(error).startswith("0x10")
 
 
-@pytest.mark.parametrize("code, message", [
-    ("00000000", "VOP2 opcode 0"), ("0100f0d3", "ends inside"), ("ff000000", "ends inside"), ("00000080", None),
-    ("ffffffff", "no gfx942 instruction")])
+@pytest.mark.parametrize(
+    "code, message",
+    [
+        ("00000000", "VOP2 opcode 0"),
+        ("0100f0d3", "ends inside"),
+        ("ff000000", "ends inside"),
+        ("00000080", None),
+        ("ffffffff", "no gfx942 instruction"),
+    ],
+)
 def test_what_is_no_instruction_is_named(code, message):
     code = bytes.fromhex(code)
     if message is None or message.startswith("VOP2"):
@@ -235,8 +297,14 @@ def test_what_is_no_instruction_is_named(code, message):
         decode_one(code, 0, 0)
 
 
-@pytest.mark.parametrize("code, what", [
-    ("000c68d100000000", "omod|clamp|neg"), ("04a0f2d33240020c", "neg_lo"), ("0000f3d300000000", "vector registers only")])
+@pytest.mark.parametrize(
+    "code, what",
+    [
+        ("000c68d100000000", "omod|clamp|neg"),
+        ("04a0f2d33240020c", "neg_lo"),
+        ("0000f3d300000000", "vector registers only"),
+    ],
+)
 def test_a_modifier_without_a_meaning_is_refused_by_name(code, what):
     with pytest.raises(DecodeError):
         instruction = decode_one(bytes.fromhex(code), 0, 0x40)

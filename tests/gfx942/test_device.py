@@ -1,5 +1,7 @@
 """The whole device: launches, arguments, order of workgroups, spin-waits, hangs, the trace, damaged files."""
 
+# ruff: noqa: E501  (an instruction sequence or a kernel's line is kept whole)
+
 import subprocess
 import sys
 import time
@@ -40,7 +42,9 @@ def test_a_view_gives_the_kernel_its_own_extent_only():
     a, b, _ = arrays()
     assert Device().launch(vadd(), 1, 256, [a, b, store[20:276], 256]).findings == []
     assert (store[20:276] == a + 1).all() and store[:20].sum() == store[276:].sum() == 0
-    assert [f.kind for f in Device().launch(vadd(), 1, 256, [a, b, store[20:275], 256]).findings] == ["global-out-of-bounds"]
+    assert [f.kind for f in Device().launch(vadd(), 1, 256, [a, b, store[20:275], 256]).findings] == [
+        "global-out-of-bounds"
+    ]
 
 
 def test_buffers_look_4_kib_aligned_whatever_numpy_gave():
@@ -53,15 +57,27 @@ def test_buffers_look_4_kib_aligned_whatever_numpy_gave():
 
 def test_the_metadata_names_arguments_and_resources():
     kernel = vadd()
-    assert [(a.kind, a.size) for a in kernel.arguments if not a.is_hidden] == [("global_buffer", 8)] * 3 + [("by_value", 4)]
+    assert [(a.kind, a.size) for a in kernel.arguments if not a.is_hidden] == [("global_buffer", 8)] * 3 + [
+        ("by_value", 4)
+    ]
     assert kernel.resources.workgroup_size == 256 and kernel.resources.lds_bytes == 0 and kernel.resources.vgpr > 0
 
 
-@pytest.mark.parametrize("change, message", [
-    (dict(args=3), "takes 4 arguments"), (dict(block=512), "compiled for at most 256"), (dict(block=0), "1 or more"),
-    (dict(grid=(1, 2, 3, 4)), "one to three"), (dict(grid=-1), "0 or more"), (dict(block=(64, 64)), "too large"),
-    (dict(dynamic_lds=70000), "compute unit has 65536"), (dict(pointer=5), "is a pointer, got int"),
-    (dict(number="x"), "takes 4 bytes by value, got str"), (dict(number=1 << 40), "does not fit 4 bytes")])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (dict(args=3), "takes 4 arguments"),
+        (dict(block=512), "compiled for at most 256"),
+        (dict(block=0), "1 or more"),
+        (dict(grid=(1, 2, 3, 4)), "one to three"),
+        (dict(grid=-1), "0 or more"),
+        (dict(block=(64, 64)), "too large"),
+        (dict(dynamic_lds=70000), "compute unit has 65536"),
+        (dict(pointer=5), "is a pointer, got int"),
+        (dict(number="x"), "takes 4 bytes by value, got str"),
+        (dict(number=1 << 40), "does not fit 4 bytes"),
+    ],
+)
 def test_a_launch_that_cannot_be_says_why(change, message):
     args = [*arrays(), 256]
     if "pointer" in change:
@@ -70,7 +86,9 @@ def test_a_launch_that_cannot_be_says_why(change, message):
         args[3] = change["number"]
     args = args[: change.get("args", 4)]
     with pytest.raises(LaunchError, match=message):
-        Device().launch(vadd(), change.get("grid", 1), change.get("block", 256), args, dynamic_lds=change.get("dynamic_lds", 0))
+        Device().launch(
+            vadd(), change.get("grid", 1), change.get("block", 256), args, dynamic_lds=change.get("dynamic_lds", 0)
+        )
 
 
 def test_a_grid_of_zero_workgroups_runs_nothing():
@@ -106,7 +124,9 @@ def test_shuffling_changes_the_order_and_not_the_work():
         return out.tolist()
 
     assert order() == list(range(50))
-    assert order(shuffle_seed=1) == order(shuffle_seed=1) != order() and sorted(order(shuffle_seed=1)) == list(range(50))
+    assert order(shuffle_seed=1) == order(shuffle_seed=1) != order() and sorted(order(shuffle_seed=1)) == list(
+        range(50)
+    )
 
 
 def test_a_hang_names_the_waiting_waves():
@@ -120,7 +140,9 @@ def test_a_barrier_that_not_all_waves_can_reach_is_a_hang():
     body = "v_readfirstlane_b32 s12, v0\n  s_cmp_lt_u32 s12, 64\n  s_cbranch_scc1 wait\nspin:\n  s_branch spin\nwait:\n  s_barrier"
     kernel = assemble(lanes_kernel(body, 1, 1)).kernels["kernel"]
     with pytest.raises(KernelFault, match="hang.*waits at s_barrier") as caught:
-        Device(hang_after=100_000).launch(kernel, 1, 128, [np.zeros((1, 128), np.uint32), np.zeros((1, 128), np.uint32)])
+        Device(hang_after=100_000).launch(
+            kernel, 1, 128, [np.zeros((1, 128), np.uint32), np.zeros((1, 128), np.uint32)]
+        )
     assert "wave 1" in str(caught.value) and "still runs" in str(caught.value)
 
 
@@ -154,15 +176,24 @@ def test_s_setreg_flushes_denormals():
 @pytest.mark.parametrize("stride, cycles", [(4, 2), (8, 4), (16, 8), (128, 64), (0, 2)])
 def test_bank_conflicts_of_ds_read_b32(stride, cycles):
     """32 lanes a clock; lanes stride bytes apart share a bank every 128 bytes; the same dword is a broadcast."""
-    kernel = assemble(lanes_kernel(f"v_mul_u32_u24_e32 v3, {stride}, v0\n  ds_read_b32 v60, v3\n  s_waitcnt lgkmcnt(0)", 1, 1), lds=16384).kernels["kernel"]
+    kernel = assemble(
+        lanes_kernel(f"v_mul_u32_u24_e32 v3, {stride}, v0\n  ds_read_b32 v60, v3\n  s_waitcnt lgkmcnt(0)", 1, 1),
+        lds=16384,
+    ).kernels["kernel"]
     run = Device(checks="none").launch(kernel, 1, 64, [np.zeros((1, 64), np.uint32)] * 2, trace=True)
     assert [(x.cycles, x.ideal_cycles) for x in run.lds] == [(cycles, 2)] and run.lds[0].conflicts == cycles - 2
 
 
 @pytest.mark.parametrize("stride, sectors, lines", [(4, 8, 2), (8, 16, 4), (128, 64, 64), (0, 1, 1)])
 def test_sectors_of_a_global_load(stride, sectors, lines):
-    kernel = assemble(lanes_kernel(f"v_mul_u32_u24_e32 v3, {stride}, v0\n  global_load_dword v60, v3, s[4:5]\n  s_waitcnt vmcnt(0)", 64, 1)).kernels["kernel"]
-    run = Device(checks="none").launch(kernel, 1, 64, [np.zeros((64, 64), np.uint32), np.zeros((1, 64), np.uint32)], trace=True)
+    kernel = assemble(
+        lanes_kernel(
+            f"v_mul_u32_u24_e32 v3, {stride}, v0\n  global_load_dword v60, v3, s[4:5]\n  s_waitcnt vmcnt(0)", 64, 1
+        )
+    ).kernels["kernel"]
+    run = Device(checks="none").launch(
+        kernel, 1, 64, [np.zeros((64, 64), np.uint32), np.zeros((1, 64), np.uint32)], trace=True
+    )
     (load,) = [x for x in run.memory if x.instruction == "global_load_dword v60, v3, s[4:5]"]
     assert (load.sectors, load.lines, load.bytes) == (sectors, lines, 256)
 
@@ -238,13 +269,27 @@ def test_without_a_compiler_the_error_names_what_to_install(monkeypatch):
 
 def test_importing_the_package_is_quick():
     script = "import time; t = time.perf_counter(); import fp8lab.gfx942; print(time.perf_counter() - t)"
-    times = [float(subprocess.run([sys.executable, "-c", "import numpy;" + script], capture_output=True, text=True, check=True).stdout) for _ in range(3)]
+    times = [
+        float(
+            subprocess.run(
+                [sys.executable, "-c", "import numpy;" + script], capture_output=True, text=True, check=True
+            ).stdout
+        )
+        for _ in range(3)
+    ]
     assert min(times) < 0.3
 
 
 def test_checks_none_is_not_slower_than_checks_all():
     kernel = compile_hip(CORPUS["gemm"], name="gemm").kernels["gemm"]
-    args = [np.full((128, 512), 0x40, np.uint8), np.full((128, 512), 0x40, np.uint8), np.zeros((128, 128), np.float32), 128, 128, 512]
+    args = [
+        np.full((128, 512), 0x40, np.uint8),
+        np.full((128, 512), 0x40, np.uint8),
+        np.zeros((128, 128), np.float32),
+        128,
+        128,
+        512,
+    ]
 
     def cpu(checks):
         device, best = Device(threads=1, checks=checks), 1e9

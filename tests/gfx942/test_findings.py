@@ -1,5 +1,7 @@
 """Findings: each kind is provoked by a kernel that has that mistake, and by none of the mistake's repaired twins."""
 
+# ruff: noqa: E501  (an instruction sequence or a kernel's line is kept whole)
+
 import numpy as np
 import pytest
 from gfx942_kernels import assemble, compile_hip, lanes_kernel, needs_clang, run_lanes
@@ -16,7 +18,9 @@ def kinds(body, inputs=ONE, outputs=1, checks="all", waves=1, **options):
     """The kinds of finding that body gives when run by `waves` waves of one workgroup."""
     kernel = assemble(lanes_kernel(body, len(inputs), outputs), **options).kernels["kernel"]
     target = np.zeros((outputs, 64), np.uint32)
-    run = Device(checks=checks).launch(kernel, 1, 64 * waves, [np.ascontiguousarray(inputs), np.zeros((8, 512), np.uint32) if waves > 1 else target])
+    run = Device(checks=checks).launch(
+        kernel, 1, 64 * waves, [np.ascontiguousarray(inputs), np.zeros((8, 512), np.uint32) if waves > 1 else target]
+    )
     return [f.kind for f in run.findings], run
 
 
@@ -31,7 +35,9 @@ def test_a_clean_kernel_has_no_findings():
 
 
 def test_load_past_the_end_of_a_buffer():
-    found = only("v_mov_b32_e32 v2, 0x100\n  global_load_dword v60, v2, s[4:5]\n  s_waitcnt vmcnt(0)", "global-out-of-bounds")
+    found = only(
+        "v_mov_b32_e32 v2, 0x100\n  global_load_dword v60, v2, s[4:5]\n  s_waitcnt vmcnt(0)", "global-out-of-bounds"
+    )
     assert "0 bytes past the end of source (256 bytes)" in found.message and "read of 4 bytes" in found.message
     assert found.count == 64 and found.lane == 0 and found.instruction == "global_load_dword v60, v2, s[4:5]"
 
@@ -68,12 +74,22 @@ def test_lds_out_of_bounds():
 
 
 def test_scratch_out_of_bounds():
-    only("v_mov_b32_e32 v2, 60\n  scratch_store_dwordx2 v2, v[10:11], off", "scratch-out-of-bounds", scratch=64, inputs=np.zeros((2, 64), np.uint32))
+    only(
+        "v_mov_b32_e32 v2, 60\n  scratch_store_dwordx2 v2, v[10:11], off",
+        "scratch-out-of-bounds",
+        scratch=64,
+        inputs=np.zeros((2, 64), np.uint32),
+    )
 
 
-@pytest.mark.parametrize("body", ["v_mov_b32_e32 v2, 2\n  ds_write_b32 v2, v10\n  s_waitcnt lgkmcnt(0)",
-                                  "v_mov_b32_e32 v2, 2\n  global_atomic_add v2, v10, s[6:7]",
-                                  "s_load_dword s12, s[4:5], 0x2\n  s_waitcnt lgkmcnt(0)"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "v_mov_b32_e32 v2, 2\n  ds_write_b32 v2, v10\n  s_waitcnt lgkmcnt(0)",
+        "v_mov_b32_e32 v2, 2\n  global_atomic_add v2, v10, s[6:7]",
+        "s_load_dword s12, s[4:5], 0x2\n  s_waitcnt lgkmcnt(0)",
+    ],
+)
 def test_misaligned(body):
     only(body, "misaligned", lds=1024)
 
@@ -87,7 +103,7 @@ def test_value_used_before_its_vmcnt():
 
 def test_vmcnt_that_waits_for_too_few():
     body = "global_load_dword v20, v1, s[4:5]\n  global_load_dword v21, v1, s[4:5]\n  s_waitcnt vmcnt({})\n  v_mov_b32_e32 v60, v{}"
-    assert kinds(body.format(1, 20))[0] == []          # in order: the first is there
+    assert kinds(body.format(1, 20))[0] == []  # in order: the first is there
     assert kinds(body.format(1, 21))[0] == ["missing-wait"]
     assert kinds(body.format(0, 21))[0] == []
 
@@ -148,8 +164,11 @@ def test_two_waves_that_write_the_same_lds(value, kind):
 
 
 def test_race_between_a_write_and_a_read_that_a_barrier_orders():
-    body = WAVES + "v_lshlrev_b32_e32 v5, 2, v0\n  ds_write_b32 v5, v10\n  s_waitcnt lgkmcnt(0)\n  {}v_sub_u32_e32 v6, 0x1fc, v5\n  " \
+    body = (
+        WAVES
+        + "v_lshlrev_b32_e32 v5, 2, v0\n  ds_write_b32 v5, v10\n  s_waitcnt lgkmcnt(0)\n  {}v_sub_u32_e32 v6, 0x1fc, v5\n  "
         "ds_read_b32 v60, v6\n  s_waitcnt lgkmcnt(0)"
+    )
     options = dict(inputs=np.zeros((1, 128), np.uint32), lds=512, waves=2)
     assert "lds-race" in kinds(body.format(""), **options)[0]
     assert kinds(body.format("s_barrier\n  "), **options)[0] == []
@@ -161,21 +180,35 @@ def test_atomics_on_the_same_lds_do_not_race():
 
 
 def test_barrier_passed_without_waiting_for_the_write():
-    body = WAVES + "v_lshlrev_b32_e32 v5, 2, v0\n  ds_write_b32 v5, v10\n  {}s_barrier\n  v_sub_u32_e32 v6, 0x1fc, v5\n  " \
+    body = (
+        WAVES + "v_lshlrev_b32_e32 v5, 2, v0\n  ds_write_b32 v5, v10\n  {}s_barrier\n  v_sub_u32_e32 v6, 0x1fc, v5\n  "
         "ds_read_b32 v60, v6\n  s_waitcnt lgkmcnt(0)"
+    )
     options = dict(inputs=np.zeros((1, 128), np.uint32), lds=512, waves=2)
     assert kinds(body.format(""), **options)[0] == ["lds-write-not-waited"]
     assert kinds(body.format("s_waitcnt lgkmcnt(0)\n  "), **options)[0] == []
 
 
-@pytest.mark.parametrize("needed, body", [
-    (7, "v_mfma_f32_16x16x32_fp8_fp8 v[20:23], v[10:11], v[12:13], v[14:17]\n  {}v_mov_b32_e32 v60, v20"),        # 4 passes + 3
-    (11, "v_mfma_f32_32x32x16_fp8_fp8 v[20:35], v[10:11], v[12:13], 0\n  {}v_mov_b32_e32 v60, v20"),                # 8 passes + 3
-    (7, "v_mfma_f32_16x16x32_fp8_fp8 v[20:23], v[10:11], v[12:13], v[14:17]\n  {}v_mfma_f32_16x16x32_fp8_fp8 v[24:27], v[20:21], v[12:13], v[14:17]"),
-    (5, "v_mfma_f32_16x16x32_fp8_fp8 v[20:23], v[10:11], v[12:13], v[14:17]\n  {}v_mfma_f32_16x16x32_fp8_fp8 v[24:27], v[10:11], v[12:13], v[22:25]"),
-    (2, "v_mov_b32_e32 v12, 0\n  {}v_mfma_f32_16x16x32_fp8_fp8 v[20:23], v[10:11], v[12:13], v[14:17]"),
-    (1, "v_rcp_f32_e32 v20, v10\n  {}v_mov_b32_e32 v60, v20"),
-])
+@pytest.mark.parametrize(
+    "needed, body",
+    [
+        (
+            7,
+            "v_mfma_f32_16x16x32_fp8_fp8 v[20:23], v[10:11], v[12:13], v[14:17]\n  {}v_mov_b32_e32 v60, v20",
+        ),  # 4 passes + 3
+        (11, "v_mfma_f32_32x32x16_fp8_fp8 v[20:35], v[10:11], v[12:13], 0\n  {}v_mov_b32_e32 v60, v20"),  # 8 passes + 3
+        (
+            7,
+            "v_mfma_f32_16x16x32_fp8_fp8 v[20:23], v[10:11], v[12:13], v[14:17]\n  {}v_mfma_f32_16x16x32_fp8_fp8 v[24:27], v[20:21], v[12:13], v[14:17]",
+        ),
+        (
+            5,
+            "v_mfma_f32_16x16x32_fp8_fp8 v[20:23], v[10:11], v[12:13], v[14:17]\n  {}v_mfma_f32_16x16x32_fp8_fp8 v[24:27], v[10:11], v[12:13], v[22:25]",
+        ),
+        (2, "v_mov_b32_e32 v12, 0\n  {}v_mfma_f32_16x16x32_fp8_fp8 v[20:23], v[10:11], v[12:13], v[14:17]"),
+        (1, "v_rcp_f32_e32 v20, v10\n  {}v_mov_b32_e32 v60, v20"),
+    ],
+)
 def test_missing_wait_states(needed, body):
     """Source: CDNA3 ISA guide, "Required Software-Inserted Wait States"; LLVM's hazard recognizer inserts the same."""
     inputs = np.zeros((18, 64), np.uint32)
@@ -187,8 +220,13 @@ def test_missing_wait_states(needed, body):
 
 def test_accumulating_into_the_same_registers_needs_no_wait_states():
     body = "\n  ".join(["v_mfma_f32_16x16x32_fp8_fp8 v[20:23], v[10:11], v[12:13], v[20:23]"] * 3)
-    assert kinds(f"v_mov_b32_e32 v20, 0\n  v_mov_b32_e32 v21, 0\n  v_mov_b32_e32 v22, 0\n  v_mov_b32_e32 v23, 0\n  s_nop 1\n  {body}",
-                 inputs=np.zeros((4, 64), np.uint32))[0] == []
+    assert (
+        kinds(
+            f"v_mov_b32_e32 v20, 0\n  v_mov_b32_e32 v21, 0\n  v_mov_b32_e32 v22, 0\n  v_mov_b32_e32 v23, 0\n  s_nop 1\n  {body}",
+            inputs=np.zeros((4, 64), np.uint32),
+        )[0]
+        == []
+    )
 
 
 def test_waves_that_meet_at_different_barriers():
@@ -227,7 +265,14 @@ def test_findings_name_kernel_workgroup_wave_lane_and_instruction():
     found = only(only_lane_5, "global-out-of-bounds")
     assert (found.kernel, found.workgroup, found.wave, found.lane, found.count) == ("kernel", (0, 0, 0), 0, 5, 1)
     text = str(found)
-    for part in ("global-out-of-bounds", "kernel kernel", "workgroup (0, 0, 0)", "wave 0", "lane 5", "global_load_dword v60, v1, s[4:5] offset:1024"):
+    for part in (
+        "global-out-of-bounds",
+        "kernel kernel",
+        "workgroup (0, 0, 0)",
+        "wave 0",
+        "lane 5",
+        "global_load_dword v60, v1, s[4:5] offset:1024",
+    ):
         assert part in text
     assert found.kind in KINDS
 
@@ -249,6 +294,7 @@ def run_gemm(code_object, m=M, n=N, k=K):
 
 def right(c, a, b):
     import ml_dtypes
+
     want = a.view(ml_dtypes.float8_e4m3fnuz).astype(np.float64) @ b.view(ml_dtypes.float8_e4m3fnuz).astype(np.float64).T
     return np.allclose(c, want, rtol=1e-5, atol=1e-4)
 
@@ -266,7 +312,13 @@ def test_the_unmutated_gemm_is_clean_and_right():
 @pytest.mark.parametrize("which", [0, 1])
 def test_mutant_dropped_barrier_is_a_race(which):
     pieces = GEMM.split("        barrier();\n")
-    source = pieces[0] + ("" if which == 0 else "        barrier();\n") + pieces[1] + ("" if which == 1 else "        barrier();\n") + pieces[2]
+    source = (
+        pieces[0]
+        + ("" if which == 0 else "        barrier();\n")
+        + pieces[1]
+        + ("" if which == 1 else "        barrier();\n")
+        + pieces[2]
+    )
     assert "lds-race" in run_gemm(compile_hip(source))[0]
 
 
@@ -275,8 +327,13 @@ def test_mutant_row_out_of_bounds_is_found():
     assert found == {"global-out-of-bounds"}
 
 
-@pytest.mark.parametrize("old, new", [("8 * (v / 4) + 4 * (lane / 32) + v % 4, column", "16 * (lane / 32) + v, column"),   # D's rows
-                                      ("kk + lane / 32 * 8);\n            i64 y", "kk + (1 - lane / 32) * 8);\n            i64 y")])  # A's k half
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("8 * (v / 4) + 4 * (lane / 32) + v % 4, column", "16 * (lane / 32) + v, column"),  # D's rows
+        ("kk + lane / 32 * 8);\n            i64 y", "kk + (1 - lane / 32) * 8);\n            i64 y"),
+    ],
+)  # A's k half
 def test_mutant_wrong_layout_is_a_wrong_result(old, new):
     _, *result = run_gemm(mutant(old, new))
     assert not right(*result)
@@ -288,6 +345,7 @@ def test_every_dropped_s_waitcnt_that_matters_is_found():
     kernel = good.kernels["gemm"]
     waits = [i for i in kernel.instructions if i.name == "s_waitcnt"]
     from gfx942_kernels import BUILT
+
     path = BUILT / "mutated-gemm.co"
     data = path.read_bytes()
     code = kernel.code_object.image[kernel.start : kernel.end].tobytes()

@@ -1,5 +1,7 @@
 """Compiled kernels at every optimisation level: right results, no findings, whatever instructions the compiler chose."""
 
+# ruff: noqa: E501  (an instruction sequence or a kernel's line is kept whole)
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -59,20 +61,50 @@ def test_integer_arithmetic(level):
         u = wide & mask
         s = y & 63
         int8, int16 = ((y & 255) ^ 128) - 128, ((x & 65535) ^ 32768) - 32768
-        want = [quotient(x, y | 1), ux // (uy | 1), x - quotient(x, y | 1) * (y | 1), quotient(wide, y | 1), signed(u // ((y & mask) | 1)),
-                signed(wide * y), wide >> s, signed(wide << s), signed(u >> s), min(wide, y), bin(u).count("1"),
-                64 - (u | 1).bit_length(), ((u | 1) & -(u | 1)).bit_length() - 1, int(f"{ux:032b}"[::-1], 2),
-                signed(int.from_bytes(u.to_bytes(8, "little"), "big")), int16 * int8, signed(wide * (y & mask) >> 64)]
+        want = [
+            quotient(x, y | 1),
+            ux // (uy | 1),
+            x - quotient(x, y | 1) * (y | 1),
+            quotient(wide, y | 1),
+            signed(u // ((y & mask) | 1)),
+            signed(wide * y),
+            wide >> s,
+            signed(wide << s),
+            signed(u >> s),
+            min(wide, y),
+            bin(u).count("1"),
+            64 - (u | 1).bit_length(),
+            ((u | 1) & -(u | 1)).bit_length() - 1,
+            int(f"{ux:032b}"[::-1], 2),
+            signed(int.from_bytes(u.to_bytes(8, "little"), "big")),
+            int16 * int8,
+            signed(wide * (y & mask) >> 64),
+        ]
         assert out[:, lane].tolist() == want, lane
 
 
 def test_floating_point(level):
-    a, b = (rng.standard_normal(64) * 2.0 ** rng.integers(-8, 8, 64)).astype(np.float32), rng.standard_normal(64).astype(np.float32)
+    a, b = (
+        (rng.standard_normal(64) * 2.0 ** rng.integers(-8, 8, 64)).astype(np.float32),
+        rng.standard_normal(64).astype(np.float32),
+    )
     out, wide, narrow = np.zeros((12, 64), np.float32), np.zeros((7, 64)), np.zeros((5, 64), np.float16)
     launch("floats", "floats", 1, 64, [a, b, out, wide, narrow], level)
     fma = (a.astype(np.longdouble) * b + a).astype(np.float32)
-    want = [a + b, a * b, a / b, fma, np.sqrt(abs(a)), np.floor(a), np.trunc(b), np.rint(a), np.minimum(a, b), np.maximum(a, -b),
-            np.trunc(a), np.trunc(abs(b))]
+    want = [
+        a + b,
+        a * b,
+        a / b,
+        fma,
+        np.sqrt(abs(a)),
+        np.floor(a),
+        np.trunc(b),
+        np.rint(a),
+        np.minimum(a, b),
+        np.maximum(a, -b),
+        np.trunc(a),
+        np.trunc(abs(b)),
+    ]
     for i, row in enumerate(want):
         assert np.array_equal(out[i], row.astype(np.float32)), i
     x, y = a.astype(np.float64), b.astype(np.float64)
@@ -91,7 +123,7 @@ def test_packed_half(level):
     launch("packed", "packed", 1, 64, [a, b, out], level)
     x, y = a.astype(np.float64), b.astype(np.float64)
     fused, apart = (x * y + x).astype(np.float16), a * b + a
-    assert (np.equal(out[0], fused) | np.equal(out[0], apart)).all()   # the compiler may contract
+    assert (np.equal(out[0], fused) | np.equal(out[0], apart)).all()  # the compiler may contract
     assert np.array_equal(out[1], np.maximum(a, b) - b[:, ::-1])
     assert np.array_equal(out[2], (x * y + y).astype(np.float16))
 
@@ -137,13 +169,19 @@ def test_lanes_exchange_by_dpp_swizzle_and_readlane(level):
 
 def test_global_atomics_of_many_workgroups(level):
     n = 64 * 32
-    i, f, d, q, old = np.zeros(6, np.int32), np.zeros(1, np.float32), np.zeros(1), np.zeros(n + 1, np.uint64), np.zeros(n, np.int32)
+    i, f, d, q, old = (
+        np.zeros(6, np.int32),
+        np.zeros(1, np.float32),
+        np.zeros(1),
+        np.zeros(n + 1, np.uint64),
+        np.zeros(n, np.int32),
+    )
     i[3], i[5] = -1, -7
     launch("atomics", "atomics", 32, 64, [i, f, d, q, old], level)
     x = np.arange(n)
     assert i[:5].tolist() == [x.sum(), n - 1, np.bitwise_xor.reduce(x), 0, 2 * n]
     assert f[0] == n and d[0] == n / 2 and q[0] == n
-    assert sorted(q[1:].tolist()) == list(range(n))                 # every ticket once
+    assert sorted(q[1:].tolist()) == list(range(n))  # every ticket once
     assert sorted([*old.tolist(), int(i[5])]) == sorted([-7, *x.tolist()])  # an exchange loses nothing
 
 
@@ -154,7 +192,26 @@ def test_loads_to_lds(level):
 
 
 def test_fp8_conversion_matches_ml_dtypes(level):
-    edges = np.array([0, -0.0, 240, -240, 247.9, 248, 1e9, np.inf, -np.inf, np.nan, 2.0**-10, 2.0**-11, 3 * 2.0**-12, 57344, 61440, 2.0**-18])
+    edges = np.array(
+        [
+            0,
+            -0.0,
+            240,
+            -240,
+            247.9,
+            248,
+            1e9,
+            np.inf,
+            -np.inf,
+            np.nan,
+            2.0**-10,
+            2.0**-11,
+            3 * 2.0**-12,
+            57344,
+            61440,
+            2.0**-18,
+        ]
+    )
     a = np.concatenate([edges, rng.standard_normal(2032) * 2.0 ** rng.integers(-14, 14, 2032)]).astype(np.float32)
     fp8, bf8 = np.zeros(512, np.uint32), np.zeros(512, np.uint32)
     launch("fp8", "quantise", 8, 64, [a, fp8, bf8], level)

@@ -2,14 +2,20 @@
 
 import numpy as np
 import pytest
-
 from gfx942_kernels import needs_clang, run_lanes
 
 mmasim = pytest.importorskip("mmasim.amd.sim", reason="needs mmasim (pip install mmasim)")
 torch = pytest.importorskip("torch")
 
-TYPES = {"fp8": (torch.float8_e4m3fnuz, 1), "bf8": (torch.float8_e5m2fnuz, 1), "f16": (torch.float16, 2), "bf16": (torch.bfloat16, 2),
-         "xf32": (torch.float32, 4), "f32": (torch.float32, 4), "f64": (torch.float64, 8)}
+TYPES = {
+    "fp8": (torch.float8_e4m3fnuz, 1),
+    "bf8": (torch.float8_e5m2fnuz, 1),
+    "f16": (torch.float16, 2),
+    "bf16": (torch.bfloat16, 2),
+    "xf32": (torch.float32, 4),
+    "f32": (torch.float32, 4),
+    "f64": (torch.float64, 8),
+}
 
 
 def parts(name):
@@ -71,8 +77,12 @@ def emulate(name, a, b, c):
     first_b, first_c = 10 + a_in.shape[1], 10 + a_in.shape[1] + b_in.shape[1]
     # run in place at v128, clear of inputs and outputs
     body = [f"v_mov_b32_e32 v{128 + i}, v{first_c + i}" for i in range(nd)]
-    body += ["s_nop 4", f"v_mfma_{name} {registers(128, nd)}, {registers(10, na)}, {registers(first_b, nb)}, {registers(128, nd)}",
-             "s_nop 15", "s_nop 15"]
+    body += [
+        "s_nop 4",
+        f"v_mfma_{name} {registers(128, nd)}, {registers(10, na)}, {registers(first_b, nb)}, {registers(128, nd)}",
+        "s_nop 15",
+        "s_nop 15",
+    ]
     body += [f"v_mov_b32_e32 v{60 + i}, v{128 + i}" for i in range(nd)]
     out, _ = run_lanes("\n  ".join(body), np.concatenate([a_in, b_in, c_regs], 1), nd)
     raw = np.zeros((*c.shape, c.dtype.itemsize // 4), np.uint32)
@@ -86,7 +96,11 @@ def operands(rng, shape, type, mode):
     dtype, size = TYPES[type]
     bits = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}[size]
     if mode == "codes":
-        return torch.from_numpy(rng.integers(0, 1 << 8 * size, shape, dtype=bits).view(np.uint8).copy()).view(dtype).reshape(shape)
+        return (
+            torch.from_numpy(rng.integers(0, 1 << 8 * size, shape, dtype=bits).view(np.uint8).copy())
+            .view(dtype)
+            .reshape(shape)
+        )
     x = rng.standard_normal(shape)
     if mode == "mixed":
         x = x * 2.0 ** rng.integers(-12, 8, shape)
@@ -113,7 +127,11 @@ def expected(name, a, b, c):
     m, k, blocks, *_ = parts(name)
     sim = mmasim.MFMA("CDNA3", name)
     t = a.shape[0] * blocks
-    a, b, c = a.reshape(t, m, 1, k).expand(t, m, m, k), b.reshape(t, 1, m, k).expand(t, m, m, k), torch.from_numpy(c).reshape(t, m, m)
+    a, b, c = (
+        a.reshape(t, m, 1, k).expand(t, m, m, k),
+        b.reshape(t, 1, m, k).expand(t, m, m, k),
+        torch.from_numpy(c).reshape(t, m, m),
+    )
     return sim.dpa(a, b, c).numpy()
 
 
@@ -133,7 +151,13 @@ def compare(name, tiles, modes, seed=0):
         wrong &= np.isfinite(c)
         if a_type in ("f32", "f64"):  # a chain of IEEE fmas: which NaN comes out is the host's affair
             wrong &= ~(np.isnan(want.view(c.dtype)) & np.isnan(got.view(c.dtype)))
-        assert not wrong.any(), (mode, wrong.sum(), np.argwhere(wrong)[0], hex(int(got[wrong][0])), hex(int(want[wrong][0])))
+        assert not wrong.any(), (
+            mode,
+            wrong.sum(),
+            np.argwhere(wrong)[0],
+            hex(int(got[wrong][0])),
+            hex(int(want[wrong][0])),
+        )
         compared += got.size
     return compared
 
@@ -149,10 +173,27 @@ def test_fp8_matches_mmasim_on_a_million_outputs(name):
 
 
 # every other floating-point matrix instruction: fewer outputs, as mmasim is slow, but every kind of value
-OTHERS = ["f32_32x32x8_f16", "f32_16x16x16_f16", "f32_32x32x4_2b_f16", "f32_16x16x4_4b_f16", "f32_4x4x4_16b_f16", "f32_32x32x8_bf16",
-          "f32_16x16x16_bf16", "f32_32x32x4_2b_bf16", "f32_16x16x4_4b_bf16", "f32_4x4x4_16b_bf16", "f32_16x16x8_xf32",
-          "f32_32x32x4_xf32", "f32_32x32x1_2b_f32", "f32_16x16x1_4b_f32", "f32_4x4x1_16b_f32", "f32_32x32x2_f32", "f32_16x16x4_f32",
-          "f64_16x16x4_f64", "f64_4x4x4_4b_f64"]
+OTHERS = [
+    "f32_32x32x8_f16",
+    "f32_16x16x16_f16",
+    "f32_32x32x4_2b_f16",
+    "f32_16x16x4_4b_f16",
+    "f32_4x4x4_16b_f16",
+    "f32_32x32x8_bf16",
+    "f32_16x16x16_bf16",
+    "f32_32x32x4_2b_bf16",
+    "f32_16x16x4_4b_bf16",
+    "f32_4x4x4_16b_bf16",
+    "f32_16x16x8_xf32",
+    "f32_32x32x4_xf32",
+    "f32_32x32x1_2b_f32",
+    "f32_16x16x1_4b_f32",
+    "f32_4x4x1_16b_f32",
+    "f32_32x32x2_f32",
+    "f32_16x16x4_f32",
+    "f64_16x16x4_f64",
+    "f64_4x4x4_4b_f64",
+]
 
 
 @needs_clang
@@ -162,7 +203,9 @@ def test_other_types_match_mmasim(name):
 
 
 @needs_clang
-@pytest.mark.parametrize("name", ["i32_32x32x16_i8", "i32_16x16x32_i8", "i32_32x32x4_2b_i8", "i32_16x16x4_4b_i8", "i32_4x4x4_16b_i8"])
+@pytest.mark.parametrize(
+    "name", ["i32_32x32x16_i8", "i32_16x16x32_i8", "i32_32x32x4_2b_i8", "i32_16x16x4_4b_i8", "i32_4x4x4_16b_i8"]
+)
 def test_int8_matches_numpy(name):
     m, k, blocks, *_ = parts(name)
     rng = np.random.default_rng(1)

@@ -56,6 +56,19 @@ static inline u32 dot4_u8(u32 a, u32 b) {
     for (int i = 0; i < 32; i += 8) sum += (a >> i & 255) * (b >> i & 255);
     return sum;
 }
+static inline u64 double_bits(u32 a) {
+    u64 d = 0;
+    for (int i = 0; i < 64; i++) d |= (u64)(a >> i / 2 & 1) << i;
+    return d;
+}
+static inline i32 median_i32(i32 a, i32 b, i32 c) {
+    i32 low = a < b ? a : b, high = a < b ? b : a;
+    return c < low ? low : c > high ? high : c;
+}
+static inline u32 median_u32(u32 a, u32 b, u32 c) {
+    u32 low = a < b ? a : b, high = a < b ? b : a;
+    return c < low ? low : c > high ? high : c;
+}
 static inline u32 lanes_below_lo(u32 lane) { return lane < 32 ? (1u << lane) - 1 : ~0u; }
 static inline u32 lanes_below_hi(u32 lane) { return lane < 32 ? 0 : (1u << (lane - 32)) - 1; }
 
@@ -156,8 +169,12 @@ static inline u32 fnuz_from_f32(float x, u32 mode, u32 bits, i32 bias) {
     if (code > 0x7f) return mode >> 23 & 1 ? sign | 0x7f : 0x80;
     return code ? sign | code : 0;
 }
-static inline u32 fp8_from_f32(float x, u32 mode) { return fnuz_from_f32(x, mode, 3, 8); }
-static inline u32 bf8_from_f32(float x, u32 mode) { return fnuz_from_f32(x, mode, 2, 16); }
+static inline u32 fp8x2_from_f32(float a, float b, u32 mode) {
+    return fnuz_from_f32(a, mode, 3, 8) | fnuz_from_f32(b, mode, 3, 8) << 8;
+}
+static inline u32 bf8x2_from_f32(float a, float b, u32 mode) {
+    return fnuz_from_f32(a, mode, 2, 16) | fnuz_from_f32(b, mode, 2, 16) << 8;
+}
 
 // --- IEEE details ----------------------------------------------------------------------------------------------------
 static inline float round_even_f32(float x) {

@@ -21,11 +21,24 @@ from fp8lab.gfx942.core import generate
 HERE = Path(__file__).parent
 # -ffp-contract=off: a * b + c rounds twice, as two GPU instructions do. -fno-math-errno lets sqrtf be an instruction.
 # -frounding-math is not needed: no arithmetic is folded across a change of rounding, each instruction is a function.
-FLAGS = ("-std=gnu11", "-O2", "-ftree-vectorize", "-march=native", "-ffp-contract=off", "-fno-math-errno",
-         "-fno-trapping-math", "-fvisibility=hidden", "-w", "-fPIC", "-pthread")
+FLAGS = (
+    "-std=gnu11",
+    "-O2",
+    "-ftree-vectorize",
+    "-march=native",
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fvisibility=hidden",
+    "-w",
+    "-fPIC",
+    "-pthread",
+)
 # In mfma.h every product and sum is exact in double or is asked whether it was, so fusing them changes nothing there.
-FASTER = {"handlers_matrix.c": ("-O3", "-ffp-contract=fast") + (
-    ("-mprefer-vector-width=512",) if platform.machine() in ("x86_64", "AMD64") else ())}
+FASTER = {
+    "handlers_matrix.c": ("-O3", "-ffp-contract=fast")
+    + (("-mprefer-vector-width=512",) if platform.machine() in ("x86_64", "AMD64") else ())
+}
 
 
 class CoreBuildError(RuntimeError):
@@ -47,8 +60,11 @@ def load():
                 failures.append(f"{name}: {failed}")
                 continue
         return ctypes.CDLL(str(library))
-    raise CoreBuildError("the emulator's core needs a C compiler, once: " + ("; ".join(failures) or "none was found") +
-                         ". Install one (Debian: apt-get install gcc; any system: pip install ziglang) or set CC")
+    raise CoreBuildError(
+        "the emulator's core needs a C compiler, once: "
+        + ("; ".join(failures) or "none was found")
+        + ". Install one (Debian: apt-get install gcc; any system: pip install ziglang) or set CC"
+    )
 
 
 def compilers():
@@ -76,7 +92,9 @@ def cache_dir():
 def _cpu_features():
     """What tells one CPU's instruction set from another's, so that a cache shared between machines stays right."""
     try:
-        return next(line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith(("flags", "Features")))
+        return next(
+            line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith(("flags", "Features"))
+        )
     except (OSError, StopIteration):
         return platform.processor()
 

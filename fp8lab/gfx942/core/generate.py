@@ -6,9 +6,24 @@ put the result. The frames are here; the functions they call are in operands.h, 
 
 from fp8lab.gfx942.isa import BY_NAME
 
-C_TYPES = {"u32": "u32", "i32": "i32", "f32": "float", "u64": "u64", "i64": "i64", "f64": "double", "u16": "u16",
-           "i16": "i16", "f16": "float", "f16hi": "float", "u8": "u8", "i8": "i8", "mask": "u32", "maskx": "u32", "mix": "float",
-           "lit": "float"}
+C_TYPES = {
+    "u32": "u32",
+    "i32": "i32",
+    "f32": "float",
+    "u64": "u64",
+    "i64": "i64",
+    "f64": "double",
+    "u16": "u16",
+    "i16": "i16",
+    "f16": "float",
+    "f16hi": "float",
+    "u8": "u8",
+    "i8": "i8",
+    "mask": "u32",
+    "maskx": "u32",
+    "mix": "float",
+    "lit": "float",
+}
 HALVES = {"u16x2": "u16", "i16x2": "i16", "f16x2": "f16", "f32x2": "f32", "u32x2": "u32"}
 SOURCES, DESTINATIONS = "abcf", "de"
 
@@ -24,17 +39,22 @@ def sources(parts=5):
     for name, group in groups.items():
         include = "mfma.h" if name == "matrix" else "access.h"
         functions = "\n".join(function for op in group for function in _functions(op))
-        files[f"handlers_{name}.c"] = (f"{_header(f'handlers, part {name}')}#include \"control.h\"\n#include \"{include}\"\n"
-                                       f"#include \"handlers.h\"\n\n{functions}\n")
+        files[f"handlers_{name}.c"] = (
+            f'{_header(f"handlers, part {name}")}#include "control.h"\n#include "{include}"\n'
+            f'#include "handlers.h"\n\n{functions}\n'
+        )
     names = [name for op in rows for name in _names(op)]
-    files["handlers.h"] = _header("what the handlers are called") + "\n".join(
-        f"void {name}(Wave*, const Ins*);" for name in names) + "\n"
+    files["handlers.h"] = (
+        _header("what the handlers are called") + "\n".join(f"void {name}(Wave*, const Ins*);" for name in names) + "\n"
+    )
     listed = "\n".join(f"    op_{op.name}," for op in rows)
     clamping = "\n".join(f"    {'clamp_' + op.name if 'clamp' in op.more else 0}," for op in rows)
-    files["handlers.inc"] = (f"{_header('the handler of each row, and of rows with clamp')}#include \"handlers.h\"\n"
-                             f"static void (*const handler[])(Wave*, const Ins*) = {{\n{listed}\n}};\n"
-                             f"static void (*const clamping[])(Wave*, const Ins*) = {{\n{clamping}\n}};\n"
-                             "enum { ROWS = sizeof handler / sizeof handler[0] };\n")
+    files["handlers.inc"] = (
+        f'{_header("the handler of each row, and of rows with clamp")}#include "handlers.h"\n'
+        f"static void (*const handler[])(Wave*, const Ins*) = {{\n{listed}\n}};\n"
+        f"static void (*const clamping[])(Wave*, const Ins*) = {{\n{clamping}\n}};\n"
+        "enum { ROWS = sizeof handler / sizeof handler[0] };\n"
+    )
     return files
 
 
@@ -52,8 +72,15 @@ def _header(what):
 
 
 def _function(op, name, meaning):
-    frame = {"scalar": _scalar, "control": _plain, "lanes": _plain, "vector": _vector, "matrix": _matrix, "memory": _memory,
-             "lds": _lds}[op.family]
+    frame = {
+        "scalar": _scalar,
+        "control": _plain,
+        "lanes": _plain,
+        "vector": _vector,
+        "matrix": _matrix,
+        "memory": _memory,
+        "lds": _lds,
+    }[op.family]
     body = "\n".join("    " + line for line in frame(op, meaning) if line)
     return f"void {name}(Wave* w, const Ins* in) {{\n{body}\n}}"
 
@@ -82,7 +109,9 @@ def _scalar(op, meaning):
     flags, executes = _uses(meaning, "scc"), _uses(meaning, "exec")
     lines += ["u32 scc = w->scc;" if flags else "", "u64 exec = pair(w, EXEC);" if executes else "", meaning + ";"]
     for type in op.dst:
-        lines.append("set_pair(w, in->d, (u64)d);" if C_TYPES[type.lstrip("+")] in ("u64", "i64") else "w->s[in->d] = (u32)d;")
+        lines.append(
+            "set_pair(w, in->d, (u64)d);" if C_TYPES[type.lstrip("+")] in ("u64", "i64") else "w->s[in->d] = (u32)d;"
+        )
     lines += ["w->scc = scc;" if flags else "", "set_pair(w, EXEC, exec);" if executes else ""]
     return lines
 
@@ -92,19 +121,36 @@ def _scalar(op, meaning):
 
 def _load(type, array):
     """C that reads one lane of an operand of a type."""
-    return {"u32": f"{array}[l]", "i32": f"(i32){array}[l]", "f32": f"as_f32({array}[l])", "mix": f"as_f32({array}[l])",
-            "lit": f"as_f32({array}[l])", "u16": f"(u16){array}[l]", "i16": f"(i16){array}[l]",
-            "f16": f"f32_from_f16({array}[l] & 0xffff)", "u64": f"(u64){array}[l] | (u64){array}[LANES + l] << 32",
-            "i64": f"(i64)((u64){array}[l] | (u64){array}[LANES + l] << 32)",
-            "f64": f"as_f64((u64){array}[l] | (u64){array}[LANES + l] << 32)"}[type]
+    return {
+        "u32": f"{array}[l]",
+        "i32": f"(i32){array}[l]",
+        "f32": f"as_f32({array}[l])",
+        "mix": f"as_f32({array}[l])",
+        "lit": f"as_f32({array}[l])",
+        "u16": f"(u16){array}[l]",
+        "i16": f"(i16){array}[l]",
+        "f16": f"f32_from_f16({array}[l] & 0xffff)",
+        "u64": f"(u64){array}[l] | (u64){array}[LANES + l] << 32",
+        "i64": f"(i64)((u64){array}[l] | (u64){array}[LANES + l] << 32)",
+        "f64": f"as_f64((u64){array}[l] | (u64){array}[LANES + l] << 32)",
+    }[type]
 
 
 def _store(type, array, value):
     if type in ("u64", "i64", "f64"):
         bits = f"bits_f64({value})" if type == "f64" else f"(u64){value}"
-        return f"u64 out_{value} = {bits}; {array}[l] = (u32)out_{value}; {array}[LANES + l] = (u32)(out_{value} >> 32);"
-    bits = {"u32": value, "i32": f"(u32){value}", "f32": f"bits_f32({value})", "u16": f"(u16){value}", "i16": f"(u16){value}",
-            "f16": f"f16_from_f32({value})", "f16hi": f"f16_from_f32({value})"}[type]
+        return (
+            f"u64 out_{value} = {bits}; {array}[l] = (u32)out_{value}; {array}[LANES + l] = (u32)(out_{value} >> 32);"
+        )
+    bits = {
+        "u32": value,
+        "i32": f"(u32){value}",
+        "f32": f"bits_f32({value})",
+        "u16": f"(u16){value}",
+        "i16": f"(u16){value}",
+        "f16": f"f16_from_f32({value})",
+        "f16hi": f"f16_from_f32({value})",
+    }[type]
     return f"{array}[l] = {bits};"
 
 
@@ -120,8 +166,10 @@ def _vector(op, meaning):
     if any(type in HALVES for type in (*op.dst, *op.src)):
         return _packed(op, meaning)
     if op.more.get("swap"):
-        return ["u32 *D = w->v[in->d - VGPR], *E = w->v[in->src[0] - VGPR];",
-                f"EACH_ACTIVE(pair(w, EXEC)) {{ u32 d = D[l], e = E[l]; {meaning}; D[l] = d; E[l] = e; }}"]
+        return [
+            "u32 *D = w->v[in->d - VGPR], *E = w->v[in->src[0] - VGPR];",
+            f"EACH_ACTIVE(pair(w, EXEC)) {{ u32 d = D[l], e = E[l]; {meaning}; D[l] = d; E[l] = e; }}",
+        ]
     lines, loop = [], []
     for k, type in enumerate(op.src):
         name = SOURCES[k]
@@ -181,8 +229,11 @@ def _packed(op, meaning):
     result = op.dst[0]
     inner = HALVES[result]
     if result in ("f32x2", "u32x2"):
-        lines = ["int direct = pair(w, EXEC) == ~0ull && !(in->fancy_result | w->force);",
-                 "u32 room[4][LANES] __attribute__((aligned(64)));", "for (u32 half = 0; half < 2; half++) {"]
+        lines = [
+            "int direct = pair(w, EXEC) == ~0ull && !(in->fancy_result | w->force);",
+            "u32 room[4][LANES] __attribute__((aligned(64)));",
+            "for (u32 half = 0; half < 2; half++) {",
+        ]
         loop = []
         for k, type in enumerate(op.src):
             name = SOURCES[k]
@@ -194,10 +245,16 @@ def _packed(op, meaning):
             bare = HALVES.get(type, type)
             loop.append(f"{C_TYPES[bare]} {name} = {_load(bare, name.upper())};")
         # the first half goes aside until the second has read its sources, which may be the destination
-        lines += ["    u32* D = w->result[half];", "    EACH_LANE {", *["        " + line for line in loop],
-                  f"        {C_TYPES[inner]} d; {meaning}; {_store(inner, 'D', 'd')}", "    }", "}",
-                  "if (direct) memcpy(w->v[in->d - VGPR], w->result[0], sizeof w->result[0] * 2);",
-                  "else finish_slow(w, in, 2);"]
+        lines += [
+            "    u32* D = w->result[half];",
+            "    EACH_LANE {",
+            *["        " + line for line in loop],
+            f"        {C_TYPES[inner]} d; {meaning}; {_store(inner, 'D', 'd')}",
+            "    }",
+            "}",
+            "if (direct) memcpy(w->v[in->d - VGPR], w->result[0], sizeof w->result[0] * 2);",
+            "else finish_slow(w, in, 2);",
+        ]
         return lines
     lines, loop = [], []
     for k in range(len(op.src)):
@@ -215,9 +272,18 @@ def _packed(op, meaning):
         loop.append(f"{C_TYPES[bare]} {name} = {value};")
     c = "double" if "fma_f16" in meaning else C_TYPES[inner]
     out = {"f16": "f16_from_f64(d)" if c == "double" else "f16_from_f32(d)"}.get(inner, "(u16)d")
-    return [*lines, "EACH_LANE {", "    u32 out = 0;", "    for (u32 half = 0; half < 2; half++) {",
-            *["        " + line for line in loop], f"        {c} d; {meaning}; out |= (u32){out} << 16 * half;",
-            "    }", "    D[l] = out;", "}", "finish(w, in, D, 1);"]
+    return [
+        *lines,
+        "EACH_LANE {",
+        "    u32 out = 0;",
+        "    for (u32 half = 0; half < 2; half++) {",
+        *["        " + line for line in loop],
+        f"        {c} d; {meaning}; out |= (u32){out} << 16 * half;",
+        "    }",
+        "    D[l] = out;",
+        "}",
+        "finish(w, in, D, 1);",
+    ]
 
 
 # --- matrix -----------------------------------------------------------------------------------------------------------
@@ -243,7 +309,9 @@ def _memory(op, meaning):
     if form.startswith("scalar"):
         return [f"{kind}(w, in, {_size(type) // 4}, {int(form == 'scalar_buffer')});"]
     intent = {"load": "READ", "store": "WRITE", "atomic": "ATOMIC", "lds_dma": "READ"}[kind]
-    data = "in->src[3]" if form == "buffer" else "in->src[2]"  # a buffer has an address, a descriptor and a scalar offset
+    data = (
+        "in->src[3]" if form == "buffer" else "in->src[2]"
+    )  # a buffer has an address, a descriptor and a scalar offset
     return [f"Access at; find_{form}(w, in, &at, {_size(type)}, {intent});", *_move(op, meaning, kind, type, data)]
 
 
@@ -251,15 +319,22 @@ def _move(op, meaning, kind, type, data):
     """The data half of an access: bytes between memory (at.host[l], null where nothing is to move) and registers."""
     if type.startswith("u32x"):
         words_ = _size(type) // 4
-        return [f"load_words(w, in->d, &at, {words_});" if kind == "load" else f"store_words(w, {data}, &at, {words_});"]
+        return [
+            f"load_words(w, in->d, &at, {words_});" if kind == "load" else f"store_words(w, {data}, &at, {words_});"
+        ]
     c = C_TYPES[type]
     read = f"{c} m = 0; if (at.host[l]) memcpy(&m, at.host[l], sizeof m);"
     write = "memcpy(at.host[l], &m, sizeof m);"
     if kind == "load":
-        return ["u32* D = w->v[in->d - VGPR];", f"EACH_ACTIVE(at.lanes) {{ {read} u32 d = D[l]; {meaning}; D[l] = d; }}"]
+        return [
+            "u32* D = w->v[in->d - VGPR];",
+            f"EACH_ACTIVE(at.lanes) {{ {read} u32 d = D[l]; {meaning}; D[l] = d; }}",
+        ]
     if kind == "store":
-        return [f"const u32* D = w->v[{data} - VGPR];",
-                f"EACH_ACTIVE(at.lanes) if (at.host[l]) {{ u32 d = D[l]; {c} m; {meaning}; {write} }}"]
+        return [
+            f"const u32* D = w->v[{data} - VGPR];",
+            f"EACH_ACTIVE(at.lanes) if (at.host[l]) {{ u32 d = D[l]; {c} m; {meaning}; {write} }}",
+        ]
     if kind == "lds_dma":
         return [f"EACH_ACTIVE(at.lanes) {{ {read} u32 d; {meaning}; store_to_lds(w, in, &at, (u32)l, d); }}"]
     return _atomic(op, meaning, type, data)
@@ -281,12 +356,21 @@ def _atomic(op, meaning, type, data):
     if _uses(meaning, "e"):
         second = operand("e", data, 2 if wide else 1) if op.family == "memory" else operand("e", "in->src[2]", 0)
     put = "w->v[in->d - VGPR][l] = (u32)old;" + (" w->v[in->d - VGPR + 1][l] = (u32)(old >> 32);" if wide else "")
-    return ["EACH_ACTIVE(at.lanes) {", f"    {bits} old = 0;", "    if (at.host[l]) {",
-            f"        {operand('d', data, 0)} {second}", f"        {bits} fresh, *at_bits = ({bits}*)at.host[l];",
-            "        old = __atomic_load_n(at_bits, __ATOMIC_SEQ_CST);", "        do {",
-            f"            {c} m = {from_bits % 'old'}; {meaning}; fresh = {to_bits % 'm'};",
-            "        } while (!__atomic_compare_exchange_n(at_bits, &old, fresh, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));",
-            "        if (fresh != old) w->group->progressed = 1;", "    }", f"    if (in->flags & RETURNS) {{ {put} }}", "}"]
+    return [
+        "EACH_ACTIVE(at.lanes) {",
+        f"    {bits} old = 0;",
+        "    if (at.host[l]) {",
+        f"        {operand('d', data, 0)} {second}",
+        f"        {bits} fresh, *at_bits = ({bits}*)at.host[l];",
+        "        old = __atomic_load_n(at_bits, __ATOMIC_SEQ_CST);",
+        "        do {",
+        f"            {c} m = {from_bits % 'old'}; {meaning}; fresh = {to_bits % 'm'};",
+        "        } while (!__atomic_compare_exchange_n(at_bits, &old, fresh, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));",
+        "        if (fresh != old) w->group->progressed = 1;",
+        "    }",
+        f"    if (in->flags & RETURNS) {{ {put} }}",
+        "}",
+    ]
 
 
 def _lds(op, meaning):
@@ -299,9 +383,15 @@ def _lds(op, meaning):
     size = _size(type)
     intent = {"load": "READ", "store": "WRITE", "atomic": "ATOMIC"}[kind]
     if not pair:
-        return [f"Access at; find_lds(w, in, &at, {size}, {intent}, in->offset[0], 0);", *_move(op, meaning, kind, type, "in->src[1]")]
-    lines = ["Access at, second;", f"find_lds(w, in, &at, {size}, {intent}, in->offset[0] * {size * pair}, 1);",
-             f"find_lds(w, in, &second, {size}, {intent}, in->offset[1] * {size * pair}, 2);"]
+        return [
+            f"Access at; find_lds(w, in, &at, {size}, {intent}, in->offset[0], 0);",
+            *_move(op, meaning, kind, type, "in->src[1]"),
+        ]
+    lines = [
+        "Access at, second;",
+        f"find_lds(w, in, &at, {size}, {intent}, in->offset[0] * {size * pair}, 1);",
+        f"find_lds(w, in, &second, {size}, {intent}, in->offset[1] * {size * pair}, 2);",
+    ]
     n = size // 4
     if kind == "load":
         # both addresses are read before either half is written: the address may be the destination

@@ -9,11 +9,13 @@ from fp8lab.gfx942.isa import row
 
 
 def read(suffix, opcode, type, meaning="", **more):
-    row("lds", f"ds_read_{suffix}" if suffix[0] not in "2" else f"ds_read{suffix}", f"DS {opcode}", f"| {type}", meaning, kind="load", **more)
+    name = f"ds_read{suffix}" if suffix[0] == "2" else f"ds_read_{suffix}"
+    row("lds", name, f"DS {opcode}", f"| {type}", meaning, kind="load", **more)
 
 
 def write(suffix, opcode, type, meaning="", **more):
-    row("lds", f"ds_write_{suffix}" if suffix[0] not in "2" else f"ds_write{suffix}", f"DS {opcode}", f"| {type}", meaning, kind="store", **more)
+    name = f"ds_write{suffix}" if suffix[0] == "2" else f"ds_write_{suffix}"
+    row("lds", name, f"DS {opcode}", f"| {type}", meaning, kind="store", **more)
 
 
 def atomic(name, opcode, type, meaning, rtn=32, plain=True):
@@ -22,7 +24,8 @@ def atomic(name, opcode, type, meaning, rtn=32, plain=True):
         row("lds", f"ds_{name}", f"DS {opcode}", f"| {type}", meaning, kind="atomic", returns=False)
     if rtn is not None:
         operation, _, width = name.rpartition("_")
-        row("lds", f"ds_{operation}_rtn_{width}", f"DS {opcode + rtn}", f"| {type}", meaning, kind="atomic", returns=True)
+        returning = f"ds_{operation}_rtn_{width}"
+        row("lds", returning, f"DS {opcode + rtn}", f"| {type}", meaning, kind="atomic", returns=True)
 
 
 # --- reads ------------------------------------------------------------------------------------------------------------
@@ -90,6 +93,6 @@ atomic("pk_add_bf16", 24, "u32", "m = add_bf16x2(m, d)", rtn=160)
 # --- exchange between lanes: no memory is touched, only the crossbar --------------------------------------------------
 # Meaning for the wave: source(l) is the lane that lane l reads, if that lane is active; else it gets 0.
 row("lds", "ds_swizzle_b32", "DS 61", "| u32", "swizzle(w, in)", kind="crossbar", reads_data=False)
-row("lds", "ds_permute_b32", "DS 62", "| u32", "permute(w, in)", kind="crossbar", reads_data=True)      # send to lane addr / 4
-row("lds", "ds_bpermute_b32", "DS 63", "| u32", "bpermute(w, in)", kind="crossbar", reads_data=True)    # fetch from lane addr / 4
+row("lds", "ds_permute_b32", "DS 62", "| u32", "permute(w, in)", kind="crossbar", reads_data=True)    # to lane addr / 4
+row("lds", "ds_bpermute_b32", "DS 63", "| u32", "bpermute(w, in)", kind="crossbar", reads_data=True)  # from lane addr / 4
 row("lds", "ds_nop", "DS 20", "|", "", kind="nop")

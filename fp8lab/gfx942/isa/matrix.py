@@ -1,16 +1,18 @@
 """Matrix instructions: D = A · B + C for one wave, on the matrix core. EXEC is ignored: all 64 lanes take part.
 
-    mfma("f32_32x32x16_fp8_fp8", 119, passes=8, ...)
+    mfma("f32_32x32x16_fp8_fp8", 119, passes=8)
          D is f32, 32x32; A is 32x16 fp8, B is 16x32 fp8       8 passes = 32 clocks of the matrix core
 
 "2b", "4b", "16b": so many independent products side by side. Where elements live, with M rows, N = M columns and K
 the depth, one block (blocks follow each other along the lanes):
 
     A[i, k], B[k, j]   lane i + M * (k / per_lane), element k % per_lane of that lane's registers
-    D[i, j], C[i, j]   lane j + M * (i / 4 % (64 / M)), register 4 * (i / (4 * 64 / M)) + i % 4          (f64: rows i % 4)
+    D[i, j], C[i, j]   lane j + M * (i / 4 % (64 / M)), register 4 * (i / (4 * 64 / M)) + i % 4
+                       (f64: lane j + 16 * (i % 4), registers from 2 * (i / 4))
 
 Arithmetic, from arXiv 2511.10909 (bit-exact MMA models): products are exact and are added in fused groups of `group`
-elements of k, "exact" below; f32 and f64 are chains of fused multiply-adds. See ../core/mfma.h.
+elements of k (16 for FP8, 8 for f16 and bf16, 4 for xf32); f32 and f64 are chains of fused multiply-adds. See
+../core/mfma.h.
 
 Source: CDNA3 ISA guide, "Matrix Arithmetic Instructions"; layouts compared with AMD's matrix instruction calculator.
 """
@@ -24,7 +26,8 @@ def mfma(name, opcode, passes):
     m, n, k = map(int, shape.split("x"))
     blocks = int(rest.pop(0)[:-1]) if rest[0].endswith("b") and rest[0][:-1].isdigit() else 1
     a, b = rest if len(rest) == 2 else rest * 2
-    row("matrix", f"v_mfma_{name}", f"MAI {opcode}", f"{d} {a} {b} {d}", "", passes=passes, m=m, n=n, k=k, blocks=blocks)
+    shape = dict(m=m, n=n, k=k, blocks=blocks)
+    row("matrix", f"v_mfma_{name}", f"MAI {opcode}", f"{d} {a} {b} {d}", "", passes=passes, **shape)
 
 
 mfma("f32_16x16x8_xf32", 62, passes=4)

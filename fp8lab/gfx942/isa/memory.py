@@ -29,7 +29,8 @@ def store(suffix, opcode, type, meaning=""):
 
 def atomic(suffix, opcode, type, meaning, forms=("global", "flat", "buffer")):
     for form in forms:
-        row("memory", f"{form}_atomic_{suffix}", f"{FORMS[form]} {opcode}", f"| {type}", meaning, kind="atomic", form=form)
+        name, encoding = f"{form}_atomic_{suffix}", f"{FORMS[form]} {opcode}"
+        row("memory", name, encoding, f"| {type}", meaning, kind="atomic", form=form)
 
 
 # --- loads ------------------------------------------------------------------------------------------------------------
@@ -48,14 +49,14 @@ load("sbyte_d16_hi", 35, "i8", "d = (d & 0xffff) | (u32)(u16)m << 16")
 load("short_d16", 36, "u16", "d = (d & 0xffff0000) | m")
 load("short_d16_hi", 37, "u16", "d = (d & 0xffff) | (u32)m << 16")
 
-# --- loads to LDS: each lane's bytes go to LDS at M0 + offset + lane * 4, and no register is written -------------------
-for size, opcode in (("ubyte", 38), ("sbyte", 39), ("ushort", 40), ("sshort", 41), ("dword", 42)):
-    type = {"ubyte": "u8", "sbyte": "i8", "ushort": "u16", "sshort": "i16", "dword": "u32"}[size]
-    row("memory", f"global_load_lds_{size}", f"GLOBAL {opcode}", f"| {type}", "d = (u32)(i32)m", kind="lds_dma", form="global")
-# buffer_load_… with the lds bit set is the same through a descriptor: decode.py renames it to one of these rows.
-for size, type, opcode in (("ubyte", "u8", 16), ("sbyte", "i8", 17), ("ushort", "u16", 18), ("sshort", "i16", 19),
-                           ("dword", "u32", 20)):
-    row("memory", f"buffer_load_{size}_lds", f"MUBUF_LDS {opcode}", f"| {type}", "d = (u32)(i32)m", kind="lds_dma", form="buffer")
+# --- loads to LDS: each lane's bytes go to LDS at M0 + offset + lane * 4, and no register is written ------------------
+# buffer_load_… with its lds bit set is another instruction; LLVM spells it with "lds" at the end of the line.
+LDS_LOADS = (("ubyte", "u8", 38, 16), ("sbyte", "i8", 39, 17), ("ushort", "u16", 40, 18), ("sshort", "i16", 41, 19),
+             ("dword", "u32", 42, 20))
+for size, type, opcode, buffer_opcode in LDS_LOADS:
+    types, meaning = f"| {type}", "d = (u32)(i32)m"
+    row("memory", f"global_load_lds_{size}", f"GLOBAL {opcode}", types, meaning, kind="lds_dma", form="global")
+    row("memory", f"buffer_load_{size}_lds", f"MUBUF_LDS {buffer_opcode}", types, meaning, kind="lds_dma", form="buffer")
 
 # --- stores -----------------------------------------------------------------------------------------------------------
 store("byte", 24, "u8", "m = (u8)d")
@@ -92,8 +93,8 @@ atomic("pk_add_bf16", 82, "u32", "m = add_bf16x2(m, d)", forms=("global", "flat"
 # --- scalar memory: uniform loads into SGPRs, through the scalar cache; addresses are rounded down to 4 bytes ---------
 for opcode, words in enumerate((1, 2, 4, 8, 16)):
     suffix = f"dwordx{words}" if words > 1 else "dword"
-    row("memory", f"s_load_{suffix}", f"SMEM {opcode}", f"| u32x{words}", "", kind="scalar_load", form="scalar")
-    row("memory", f"s_buffer_load_{suffix}", f"SMEM {opcode + 8}", f"| u32x{words}", "", kind="scalar_load", form="scalar_buffer")
+    for prefix, first, form in (("s_load", 0, "scalar"), ("s_buffer_load", 8, "scalar_buffer")):
+        row("memory", f"{prefix}_{suffix}", f"SMEM {first + opcode}", f"| u32x{words}", "", kind="scalar_load", form=form)
 for opcode, words in ((16, 1), (17, 2), (18, 4)):
     suffix = f"dwordx{words}" if words > 1 else "dword"
     row("memory", f"s_store_{suffix}", f"SMEM {opcode}", f"| u32x{words}", "", kind="scalar_store", form="scalar")

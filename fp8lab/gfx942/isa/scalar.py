@@ -63,7 +63,7 @@ op("s_pack_ll_b32_b16", "SOP2 50", "u32 u32 u32", "d = (a & 0xffff) | b << 16")
 op("s_pack_lh_b32_b16", "SOP2 51", "u32 u32 u32", "d = (a & 0xffff) | (b & 0xffff0000)")
 op("s_pack_hh_b32_b16", "SOP2 52", "u32 u32 u32", "d = a >> 16 | (b & 0xffff0000)")
 
-# --- one source and a 16-bit immediate: a is the immediate, sign-extended (s_cmpk_*_u32: zero-extended) ----------------
+# --- with a 16-bit immediate, the last source; sign-extended, for s_cmpk_*_u32 zero-extended --------------------------
 op("s_movk_i32", "SOPK 0", "u32 imm", "d = a")
 op("s_cmovk_i32", "SOPK 1", "+u32 imm", "if (scc) d = a")
 op("s_cmpk_eq_i32", "SOPK 2", "| i32 imm", "scc = a == (i32)b")
@@ -113,7 +113,7 @@ op("s_bitset0_b64", "SOP1 25", "+u64 u32", "d = d & ~(1ull << (a & 63))")
 op("s_bitset1_b32", "SOP1 26", "+u32 u32", "d = d | 1u << (a & 31)")
 op("s_bitset1_b64", "SOP1 27", "+u64 u32", "d = d | 1ull << (a & 63)")
 op("s_abs_i32", "SOP1 48", "u32 u32", "d = a >> 31 ? 0 - a : a; scc = d != 0")
-op("s_bitreplicate_b64_b32", "SOP1 55", "u64 u32", "d = 0; for (int i = 0; i < 64; i++) d |= (u64)(a >> i / 2 & 1) << i")
+op("s_bitreplicate_b64_b32", "SOP1 55", "u64 u32", "d = double_bits(a)")      # each bit twice
 
 # saveexec: d gets the old EXEC, EXEC the combination. The compiler's if and else.
 op("s_and_saveexec_b64", "SOP1 32", "u64 u64", "d = exec; exec = a & exec; scc = exec != 0")

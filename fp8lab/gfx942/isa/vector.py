@@ -39,7 +39,7 @@ op("v_perm_b32", "VOP3 493", "u32 u32 u32 u32", "d = permute_bytes(a, b, c)")
 op("v_bcnt_u32_b32", "VOP3 651", "u32 u32 u32", "d = count_ones(a) + b")
 op("v_mbcnt_lo_u32_b32", "VOP3 652", "u32 u32 u32", "d = b + count_ones(a & lanes_below_lo(lane))")
 op("v_mbcnt_hi_u32_b32", "VOP3 653", "u32 u32 u32", "d = b + count_ones(a & lanes_below_hi(lane))")
-op("v_cndmask_b32", "VOP2 0", "u32 u32 u32 mask", "d = c ? b : a", modifiers="f32")     # modifiers: neg, abs as on floats
+op("v_cndmask_b32", "VOP2 0", "u32 u32 u32 mask", "d = c ? b : a", modifiers="f32")      # neg, abs act as on floats
 op("v_swap_b32", "VOP1 81", "+u32 +u32 |", "u32 t = d; d = e; e = t", swap=True)
 op("v_accvgpr_mov_b32", "VOP1 82", "u32 u32", "d = a", accumulators=True)
 op("v_accvgpr_read_b32", "MAI 88", "u32 u32", "d = a")
@@ -78,8 +78,8 @@ op("v_min3_i32", "VOP3 465", "i32 i32 i32 i32", "i32 t = a < b ? a : b; d = t < 
 op("v_min3_u32", "VOP3 466", "u32 u32 u32 u32", "u32 t = a < b ? a : b; d = t < c ? t : c")
 op("v_max3_i32", "VOP3 468", "i32 i32 i32 i32", "i32 t = a > b ? a : b; d = t > c ? t : c")
 op("v_max3_u32", "VOP3 469", "u32 u32 u32 u32", "u32 t = a > b ? a : b; d = t > c ? t : c")
-op("v_med3_i32", "VOP3 471", "i32 i32 i32 i32", "i32 lo = a < b ? a : b, hi = a < b ? b : a; d = c < lo ? lo : c > hi ? hi : c")
-op("v_med3_u32", "VOP3 472", "u32 u32 u32 u32", "u32 lo = a < b ? a : b, hi = a < b ? b : a; d = c < lo ? lo : c > hi ? hi : c")
+op("v_med3_i32", "VOP3 471", "i32 i32 i32 i32", "d = median_i32(a, b, c)")
+op("v_med3_u32", "VOP3 472", "u32 u32 u32 u32", "d = median_u32(a, b, c)")
 op("v_sad_u8", "VOP3 473", "u32 u32 u32 u32", "d = c + sad_u8(a, b)")
 op("v_sad_hi_u8", "VOP3 474", "u32 u32 u32 u32", "d = c + (sad_u8(a, b) << 16)")
 op("v_sad_u16", "VOP3 475", "u32 u32 u32 u32", "d = c + distance(a & 0xffff, b & 0xffff) + distance(a >> 16, b >> 16)")
@@ -144,7 +144,7 @@ op("v_pk_max_f16", "VOP3P 18", "f16x2 f16x2 f16x2", "d = max_f32(a, b)")
 op("v_pk_fma_f32", "VOP3P 48", "f32x2 f32x2 f32x2 f32x2", "d = fmaf(a, b, c)")
 op("v_pk_mul_f32", "VOP3P 49", "f32x2 f32x2 f32x2", "d = a * b")
 op("v_pk_add_f32", "VOP3P 50", "f32x2 f32x2 f32x2", "d = a + b")
-op("v_pk_mov_b32", "VOP3P 51", "u32x2 u32x2 u32x2", "d = half ? b : a", first_from_lo=True)   # op_sel picks a's, then b's
+op("v_pk_mov_b32", "VOP3P 51", "u32x2 u32x2 u32x2", "d = half ? b : a", first_from_lo=True)    # op_sel for both
 
 # --- float32 ----------------------------------------------------------------------------------------------------------
 op("v_add_f32", "VOP2 1", "f32 f32 f32", "d = a + b")
@@ -265,10 +265,10 @@ op("v_cvt_f32_fp8", "VOP1 84", "f32 u32", "d = f32_from_fp8(a & 255)")
 op("v_cvt_f32_bf8", "VOP1 85", "f32 u32", "d = f32_from_bf8(a & 255)")
 op("v_cvt_pk_f32_fp8", "VOP1 86", "f32x2 u32", "d = f32_from_fp8(a >> 8 * half & 255)")
 op("v_cvt_pk_f32_bf8", "VOP1 87", "f32x2 u32", "d = f32_from_bf8(a >> 8 * half & 255)")
-op("v_cvt_pk_fp8_f32", "VOP3 674", "u16 f32 f32", "d = fp8_from_f32(a, mode) | fp8_from_f32(b, mode) << 8", keep_high=True)
-op("v_cvt_pk_bf8_f32", "VOP3 675", "u16 f32 f32", "d = bf8_from_f32(a, mode) | bf8_from_f32(b, mode) << 8", keep_high=True)
+op("v_cvt_pk_fp8_f32", "VOP3 674", "u16 f32 f32", "d = (u16)fp8x2_from_f32(a, b, mode)", keep_high=True)
+op("v_cvt_pk_bf8_f32", "VOP3 675", "u16 f32 f32", "d = (u16)bf8x2_from_f32(a, b, mode)", keep_high=True)
 
-# --- comparisons: one bit a lane; v_cmpx also writes EXEC. The 16 float and 8 integer relations, in opcode order --------
+# --- comparisons: one bit a lane; v_cmpx also writes EXEC. 16 float and 8 integer relations, in opcode order ----------
 FLOAT = ("f 0", "lt a < b", "eq a == b", "le a <= b", "gt a > b", "lg a < b || a > b", "ge a >= b",
          "o a == a && b == b", "u a != a || b != b", "nge !(a >= b)", "nlg !(a < b || a > b)", "ngt !(a > b)",
          "nle !(a <= b)", "neq a != b", "nlt !(a < b)", "tru 1")

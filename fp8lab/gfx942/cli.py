@@ -1,0 +1,123 @@
+"""`fp8lab gfx942 …`: look into a code object and run its kernels, from the command line.
+
+    fp8lab gfx942 list k.co                     kernels, arguments, resources
+    fp8lab gfx942 disassemble k.co gemm         the machine code, in LLVM's spelling
+    fp8lab gfx942 run k.co gemm --grid 8,12 --block 256 a.npy b.npy out:c.npy 1024
+
+An argument of run is a .npy file (read), out:NAME.npy (read, and written back after the run), zeros:DTYPE:SHAPE:NAME.npy
+(made, and written), a whole number, or a number with a point.
+"""
+
+import sys
+
+import numpy as np
+
+from fp8lab.gfx942 import CodeObject, CodeObjectError, DecodeError, Device, KernelFault, LaunchError
+from fp8lab.gfx942.core.build import CoreBuildError
+
+
+def configure(parser):
+    actions = parser.add_subparsers(dest="action", required=True)
+    for name, what in (
+        ("list", "kernels, their arguments and resources"),
+        ("disassemble", "the machine code of a kernel"),
+        ("run", "run a kernel with .npy files and numbers"),
+    ):
+        action = actions.add_parser(name, help=what, description=what)
+        action.add_argument("code_object", help="a .co or .hsaco file, or a clang offload bundle")
+        if name == "list":
+            continue
+        action.add_argument("kernel", help="its name; fp8lab gfx942 list shows them")
+        if name == "run":
+            action.add_argument("args", nargs="*", help="x.npy, out:x.npy, zeros:float32:64x64:x.npy, or a number")
+            action.add_argument("--grid", type=_sizes, default=(1,), help="workgroups: x or x,y or x,y,z")
+            action.add_argument("--block", type=_sizes, default=(64,), help="lanes of a workgroup, likewise")
+            action.add_argument("--lds", type=int, default=0, help="dynamic LDS, bytes")
+            action.add_argument("--checks", default="all", help="all, none, or names separated by commas")
+            action.add_argument("--threads", type=int, help="host threads; default: one a CPU")
+            action.add_argument("--counts", action="store_true", help="how often each instruction ran")
+            action.add_argument("--trace", action="store_true", help="bank conflicts and memory sectors by instruction")
+
+
+def run(args):
+    try:
+        code_object = CodeObject.load(args.code_object)
+        if args.action == "list":
+            return _list(code_object)
+        if args.kernel not in code_object.kernels:
+            names = ", ".join(code_object.kernels) or "none"
+            return _fail(f"{args.code_object} has no kernel {args.kernel}; it has {names}")
+        kernel = code_object.kernels[args.kernel]
+        if args.action == "disassemble":
+            for instruction in kernel.instructions:
+                print(f"{instruction.address:8x}  {instruction}")
+            return 0
+        return _run(kernel, args)
+    except (OSError, CodeObjectError, DecodeError, LaunchError, KernelFault, CoreBuildError, ValueError) as error:
+        return _fail(str(error))
+
+
+def _fail(message):
+    print(f"fp8lab gfx942: {message}", file=sys.stderr)
+    return 1
+
+
+def _sizes(text):
+    return tuple(int(part) for part in text.split(","))
+
+
+def _list(code_object):
+    for kernel in code_object.kernels.values():
+        r = kernel.resources
+        visible = ", ".join(f"{a.name}: {a.kind} {a.size}" for a in kernel.arguments if not a.is_hidden)
+        print(f"{kernel.name}({visible})")
+        print(
+            f"    {r.vgpr} VGPR ({r.agpr} AGPR), {r.sgpr} SGPR, {r.lds_bytes} bytes LDS, {r.scratch_bytes} bytes scratch, "
+            f"spills {r.vgpr_spills} VGPR {r.sgpr_spills} SGPR, up to {r.workgroup_size} lanes a workgroup"
+        )
+    return 0
+
+
+def _run(kernel, args):
+    values, outputs = [], []
+    for text in args.args:
+        value, name = _argument(text)
+        values.append(value)
+        if name:
+            outputs.append((name, value))
+    checks = args.checks if args.checks in ("all", "none") else args.checks.split(",")
+    device = Device(threads=args.threads, checks=checks)
+    done = device.launch(kernel, args.grid, args.block, values, dynamic_lds=args.lds, trace=args.trace or None)
+    for name, value in outputs:
+        np.save(name, value)
+    print(f"{kernel.name}: {done.counts.total} wave instructions in {done.seconds:.3f} s, {len(done.findings)} findings")
+    for finding in done.findings:
+        print(f"  {finding}")
+    if args.counts:
+        for name, count in sorted(done.counts.items(), key=lambda item: -item[1]):
+            print(f"{count:12d}  {name}")
+    if args.trace:
+        for access in done.lds:
+            print(f"LDS     {access.cycles:10d} clocks, {access.ideal_cycles} without conflicts: {access.instruction}")
+        for access in done.memory:
+            print(f"memory  {access.sectors:10d} sectors, {access.ideal_sectors} at least: {access.instruction}")
+    return 2 if done.findings else 0
+
+
+def _argument(text):
+    """(value, file to write it to or None) of one argument on the command line."""
+    kind, _, rest = text.partition(":")
+    if kind == "zeros":
+        try:
+            dtype, shape, name = rest.split(":", 2)
+            return np.zeros([int(n) for n in shape.split("x")], dtype), name
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{text}: {error}; needs zeros:DTYPE:SHAPE:NAME.npy, as zeros:float32:64x64:c.npy") from None
+    if kind == "out":
+        return np.load(rest), rest
+    if text.endswith(".npy"):
+        return np.load(text), None
+    try:
+        return (float(text) if any(c in text for c in ".eE") and not text.startswith("0x") else int(text, 0)), None
+    except ValueError:
+        raise ValueError(f"{text}: neither a .npy file nor a number") from None
