@@ -2,10 +2,10 @@
 
     fp8lab gfx942 list k.co                     kernels, arguments, resources
     fp8lab gfx942 disassemble k.co gemm         the machine code, in LLVM's spelling
-    fp8lab gfx942 run k.co gemm --grid 8,12 --block 256 a.npy b.npy out:c.npy 1024
+    fp8lab gfx942 run --grid 8,12 --block 256 k.co gemm a.npy b.npy out:c.npy 1024
 
-An argument of run is a .npy file (read), out:NAME.npy (read, and written back after the run), zeros:DTYPE:SHAPE:NAME.npy
-(made, and written), a whole number, or a number with a point.
+An argument of the kernel is a .npy file (read), out:NAME.npy (read, and written back after the run), or
+zeros:DTYPE:SHAPE:NAME.npy (made, and written), a whole number, or a number with a point. Options come first.
 """
 
 import sys
@@ -72,7 +72,7 @@ def _list(code_object):
         visible = ", ".join(f"{a.name}: {a.kind} {a.size}" for a in kernel.arguments if not a.is_hidden)
         print(f"{kernel.name}({visible})")
         print(
-            f"    {r.vgpr} VGPR ({r.agpr} AGPR), {r.sgpr} SGPR, {r.lds_bytes} bytes LDS, {r.scratch_bytes} bytes scratch, "
+            f"    {r.vgpr} VGPR ({r.agpr} AGPR), {r.sgpr} SGPR, {r.lds_bytes} bytes LDS, {r.scratch_bytes} of scratch, "
             f"spills {r.vgpr_spills} VGPR {r.sgpr_spills} SGPR, up to {r.workgroup_size} lanes a workgroup"
         )
     return 0
@@ -90,7 +90,8 @@ def _run(kernel, args):
     done = device.launch(kernel, args.grid, args.block, values, dynamic_lds=args.lds, trace=args.trace or None)
     for name, value in outputs:
         np.save(name, value)
-    print(f"{kernel.name}: {done.counts.total} wave instructions in {done.seconds:.3f} s, {len(done.findings)} findings")
+    ran, found = done.counts.total, len(done.findings)
+    print(f"{kernel.name}: {ran} wave instructions in {done.seconds:.3f} s, {found} findings")
     for finding in done.findings:
         print(f"  {finding}")
     if args.counts:
@@ -112,12 +113,13 @@ def _argument(text):
             dtype, shape, name = rest.split(":", 2)
             return np.zeros([int(n) for n in shape.split("x")], dtype), name
         except (ValueError, TypeError) as error:
-            raise ValueError(f"{text}: {error}; needs zeros:DTYPE:SHAPE:NAME.npy, as zeros:float32:64x64:c.npy") from None
+            raise ValueError(f"{text}: {error}; needs zeros:DTYPE:SHAPE:FILE (zeros:float32:64x64:c.npy)") from None
     if kind == "out":
         return np.load(rest), rest
     if text.endswith(".npy"):
         return np.load(text), None
     try:
-        return (float(text) if any(c in text for c in ".eE") and not text.startswith("0x") else int(text, 0)), None
+        is_real = any(c in text for c in ".eE") and not text.startswith("0x")
+        return (float(text) if is_real else int(text, 0)), None
     except ValueError:
         raise ValueError(f"{text}: neither a .npy file nor a number") from None

@@ -360,9 +360,9 @@ def _sdwa(instruction, w, format):
         if bits(w, 14, 2):
             modifiers["omod"] = bits(w, 14, 2)
         modifiers["dst_sel"], modifiers["dst_unused"] = bits(w, 8, 3), bits(w, 11, 2)
-        if op.name.endswith(("_fp8", "_bf8")):  # these choose a byte of the source only, and always write all
-            if (modifiers.pop("dst_sel"), modifiers.pop("dst_unused")) != (6, 0):
-                _refuse(op, instruction.address, "dst_sel")
+        writes_all = op.name.endswith(("_fp8", "_bf8"))  # these choose a byte of the source only
+        if writes_all and (modifiers.pop("dst_sel"), modifiers.pop("dst_unused")) != (6, 0):
+            _refuse(op, instruction.address, "dst_sel")
     if bits(w, 23, 1):
         src[0] = Operand(bits(w, 0, 8), src[0].words)
     for i, low in enumerate((16, 24)):
@@ -566,10 +566,8 @@ def _ds(words, address):
         src.append(_accumulators(Operand(data0, words_), acc))
     if (pair and kind == "store") or (kind == "atomic" and "e" in _names(op.meaning)):
         src.append(_accumulators(Operand(data1, words_), acc))
-    if pair:
-        modifiers = {"offset0": bits(low, 0, 8), "offset1": bits(low, 8, 8)}
-    else:
-        modifiers = {"offset": bits(low, 0, 16)}
+    offsets = {"offset0": bits(low, 0, 8), "offset1": bits(low, 8, 8)}
+    modifiers = offsets if pair else {"offset": bits(low, 0, 16)}
     if kind == "nop":
         dst, src = [], []
     return Instruction(address, 8, op, op.name, dst, src, modifiers)

@@ -227,8 +227,8 @@ def _pack(kernel, argument, given, memory):
         array = _as_array(given)
         if array is None:
             raise LaunchError(
-                f"{kernel.name}: argument {argument.name} is a pointer, got {type(given).__name__}; needs a numpy array, "
-                "a torch tensor on the CPU, or None"
+                f"{kernel.name}: argument {argument.name} is a pointer, got {type(given).__name__}; needs a "
+                "numpy array, a torch tensor on the CPU, or None"
             )
         return struct.pack("<Q", memory.add(argument.name, array, writable=array.flags.writeable))
     if argument.kind != "by_value":
@@ -247,8 +247,8 @@ def _pack(kernel, argument, given, memory):
     if isinstance(given, float) and argument.size in (4, 8):
         return struct.pack("<f" if argument.size == 4 else "<d", given)
     raise LaunchError(
-        f"{kernel.name}: argument {argument.name} takes {argument.size} bytes by value, got {type(given).__name__}; needs a "
-        "number, a numpy scalar of that size, or bytes"
+        f"{kernel.name}: argument {argument.name} takes {argument.size} bytes by value, got {type(given).__name__}; "
+        "needs a number, a numpy scalar of that size, or bytes"
     )
 
 
@@ -315,7 +315,7 @@ def _byte_bounds(array):
     return low, high + array.itemsize
 
 
-# --- programs -----------------------------------------------------------------------------------------------------------
+# --- programs ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -369,7 +369,7 @@ def _program(kernel):
     return made
 
 
-# --- the core's side ------------------------------------------------------------------------------------------------------
+# --- the core's side --------------------------------------------------------------------------------------------------
 
 
 class _Launch(ctypes.Structure):

@@ -150,11 +150,13 @@ def _message(kind, r, buffers):
         )
     if kind == "missing-wait":
         if other == 2:
-            return f"LDS dword {address} is used before the load to LDS that fills it has been waited for (s_waitcnt vmcnt)"
+            return f"LDS dword {address} is used before the load to LDS that fills it was waited for (s_waitcnt vmcnt)"
         counter = "lgkmcnt" if other else "vmcnt"
-        return f"{register_name(address, 1)} is used while a load into it may be under way: s_waitcnt {counter} is missing or too weak"
+        register = register_name(address, 1)
+        return f"{register} is used while a load into it may be under way: s_waitcnt {counter} is missing or too weak"
     if kind == "lds-write-not-waited":
-        return f"LDS byte {address} is read after a barrier that wave {other & 255} passed without waiting for its write (lgkmcnt)"
+        writer = other & 255
+        return f"LDS byte {address} is read after a barrier that wave {writer} passed without waiting for its write (lgkmcnt)"
     if kind == "uninitialised-register":
         return f"{register_name(address, 1)} is read but was never written"
     if kind == "uninitialised-lds":

@@ -55,7 +55,7 @@ def class_of(instruction):
 
 @dataclass(frozen=True)
 class LdsTraffic:
-    """One LDS instruction over the whole launch. cycles: clocks its banks were busy; ideal_cycles: without conflicts."""
+    """One LDS instruction over the whole launch. cycles: clocks its banks were busy; ideal_cycles: with no conflict."""
 
     instruction: str
     address: int

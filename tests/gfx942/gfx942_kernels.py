@@ -1,6 +1,6 @@
 """What the emulator's tests share: a few instructions in, exact bits out.
 
-run_lanes(body, inputs, outputs) assembles a kernel round the instructions given: v10, v11 … hold the inputs of each lane,
+run_lanes(body, inputs, outputs) assembles a kernel round the instructions given: v10, v11 … hold each lane's inputs,
 and what v60, v61 … hold afterwards is returned. Needs clang-22 and ld.lld-22, the same as other kernels of these tests.
 """
 

@@ -26,7 +26,8 @@ def test_run_reads_and_writes_npy_files(tmp_path, capsys):
     np.save(tmp_path / "a.npy", a)
     np.save(tmp_path / "b.npy", b)
     files = [f"{tmp_path}/a.npy", f"{tmp_path}/b.npy", f"zeros:float32:300:{tmp_path}/c.npy", "300"]
-    assert main(["gfx942", "run", code_object(), "vadd", "--grid", "2", "--block", "256", "--counts", "--trace", *files]) == 0
+    options = ["--grid", "2", "--block", "256", "--counts", "--trace"]
+    assert main(["gfx942", "run", *options, code_object(), "vadd", *files]) == 0
     assert np.array_equal(np.load(tmp_path / "c.npy"), a + b)
     out = capsys.readouterr().out
     assert "0 findings" in out and "v_add_f32" in out and "sectors" in out
@@ -36,7 +37,7 @@ def test_findings_change_the_exit_code_and_mistakes_are_explained(tmp_path, caps
     for name in "ab":
         np.save(tmp_path / f"{name}.npy", np.zeros(256, np.float32))
     args = [f"{tmp_path}/a.npy", f"{tmp_path}/b.npy", f"zeros:float32:255:{tmp_path}/c.npy", "256"]
-    assert main(["gfx942", "run", code_object(), "vadd", "--block", "256", *args]) == 2
+    assert main(["gfx942", "run", "--block", "256", code_object(), "vadd", *args]) == 2
     assert "global-out-of-bounds" in capsys.readouterr().out
     for bad, message in (
         (["run", code_object(), "nothing"], "has no kernel nothing; it has vadd"),

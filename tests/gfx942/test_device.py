@@ -139,7 +139,7 @@ def test_a_hang_names_the_waiting_waves():
 def test_a_barrier_that_not_all_waves_can_reach_is_a_hang():
     body = "v_readfirstlane_b32 s12, v0\n  s_cmp_lt_u32 s12, 64\n  s_cbranch_scc1 wait\nspin:\n  s_branch spin\nwait:\n  s_barrier"
     kernel = assemble(lanes_kernel(body, 1, 1)).kernels["kernel"]
-    with pytest.raises(KernelFault, match="hang.*waits at s_barrier") as caught:
+    with pytest.raises(KernelFault, match=r"hang.*waits at s_barrier") as caught:
         Device(hang_after=100_000).launch(
             kernel, 1, 128, [np.zeros((1, 128), np.uint32), np.zeros((1, 128), np.uint32)]
         )
@@ -263,7 +263,7 @@ def test_random_bytes_are_no_code_object(data):
 
 def test_without_a_compiler_the_error_names_what_to_install(monkeypatch):
     monkeypatch.setattr(build, "compilers", lambda: iter(()))
-    with pytest.raises(build.CoreBuildError, match="needs a C compiler.*pip install ziglang"):
+    with pytest.raises(build.CoreBuildError, match=r"needs a C compiler.*pip install ziglang"):
         build.load.__wrapped__()
 
 

@@ -55,7 +55,7 @@ def test_store_to_read_only_memory():
 
 
 def test_out_of_bounds_with_checks_off_is_a_fault_and_not_a_crash():
-    with pytest.raises(KernelFault, match="global-out-of-bounds.*past the end of source"):
+    with pytest.raises(KernelFault, match=r"global-out-of-bounds.*past the end of source"):
         kinds("v_mov_b32_e32 v2, 0x100\n  global_load_dword v60, v2, s[4:5]\n  s_waitcnt vmcnt(0)", checks="none")
 
 
@@ -256,7 +256,7 @@ def test_a_check_that_is_off_finds_nothing():
     assert kinds(race, checks="lds", **options)[0] == ["lds-race"]
     assert kinds(race, checks=["uninitialised"], **options)[0] == ["uninitialised-register"]
     assert kinds(race, checks="none", **options)[0] == []
-    with pytest.raises(ValueError, match="'race'.*needs 'all', 'none' or some of lds"):
+    with pytest.raises(ValueError, match=r"'race'.*needs 'all', 'none' or some of lds"):
         parse_checks(["race"])
 
 

@@ -28,7 +28,7 @@ def parts(name):
 
 
 def lay_out_a(x, type_bytes):
-    """(tiles, blocks, M, K) elements as bytes -> (tiles, registers, 64): AMD's layout, written independently of the core."""
+    """(tiles, blocks, M, K) elements as bytes -> (tiles, registers, 64): AMD's layout, apart from the core's."""
     tiles, blocks, m, k = x.shape[:4]
     per_lane = m * k * blocks // 64
     lanes = np.zeros((tiles, 64, per_lane, type_bytes), np.uint8)
@@ -66,7 +66,7 @@ def lay_out_d(x):
 
 def emulate(name, a, b, c):
     """D of an MFMA for tiles of A (t, blocks, M, K) and B^T (t, blocks, M, K) bytes, and C (t, blocks, M, M)."""
-    m, k, blocks, a_type, b_type, d_type = parts(name)
+    _, _, _, a_type, b_type, _ = parts(name)
     a_regs, b_regs = lay_out_a(a, TYPES[a_type][1]), lay_out_a(b, TYPES[b_type][1])
     c_regs, where = lay_out_d(c)
     na, nb, nd = a_regs.shape[1], b_regs.shape[1], c_regs.shape[1]
@@ -143,7 +143,7 @@ def compare(name, tiles, modes, seed=0):
         shape = (tiles, blocks, m, k)
         a, b = operands(rng, shape, a_type, mode), operands(rng, shape, b_type, mode)
         c = accumulators(rng, (tiles, blocks, m, m), mode, np.float64 if d_type == "f64" else np.float32)
-        raw = lambda x, type: x.contiguous().view(torch.uint8).numpy().reshape(*shape, TYPES[type][1])  # noqa: E731
+        raw = lambda x, type: x.contiguous().view(torch.uint8).numpy().reshape(*x.shape, TYPES[type][1])  # noqa: E731
         got = emulate(name, raw(a, a_type), raw(b, b_type), c)
         want = expected(name, a, b, c).reshape(got.shape).view(got.dtype)
         wrong = got != want

@@ -116,7 +116,7 @@ def _scalar(op, meaning):
     return lines
 
 
-# --- vector: variables d, e, a, b, c, lane, vcc, mode, half -------------------------------------------------------------
+# --- vector: variables d, e, a, b, c, lane, vcc, mode, half -----------------------------------------------------------
 
 
 def _load(type, array):

@@ -93,6 +93,6 @@ atomic("pk_add_bf16", 24, "u32", "m = add_bf16x2(m, d)", rtn=160)
 # --- exchange between lanes: no memory is touched, only the crossbar --------------------------------------------------
 # Meaning for the wave: source(l) is the lane that lane l reads, if that lane is active; else it gets 0.
 row("lds", "ds_swizzle_b32", "DS 61", "| u32", "swizzle(w, in)", kind="crossbar", reads_data=False)
-row("lds", "ds_permute_b32", "DS 62", "| u32", "permute(w, in)", kind="crossbar", reads_data=True)    # to lane addr / 4
-row("lds", "ds_bpermute_b32", "DS 63", "| u32", "bpermute(w, in)", kind="crossbar", reads_data=True)  # from lane addr / 4
+row("lds", "ds_permute_b32", "DS 62", "| u32", "permute(w, in)", kind="crossbar", reads_data=True)    # to addr / 4
+row("lds", "ds_bpermute_b32", "DS 63", "| u32", "bpermute(w, in)", kind="crossbar", reads_data=True)  # from addr / 4
 row("lds", "ds_nop", "DS 20", "|", "", kind="nop")

@@ -55,8 +55,9 @@ LDS_LOADS = (("ubyte", "u8", 38, 16), ("sbyte", "i8", 39, 17), ("ushort", "u16",
              ("dword", "u32", 42, 20))
 for size, type, opcode, buffer_opcode in LDS_LOADS:
     types, meaning = f"| {type}", "d = (u32)(i32)m"
-    row("memory", f"global_load_lds_{size}", f"GLOBAL {opcode}", types, meaning, kind="lds_dma", form="global")
-    row("memory", f"buffer_load_{size}_lds", f"MUBUF_LDS {buffer_opcode}", types, meaning, kind="lds_dma", form="buffer")
+    more = dict(kind="lds_dma")
+    row("memory", f"global_load_lds_{size}", f"GLOBAL {opcode}", types, meaning, form="global", **more)
+    row("memory", f"buffer_load_{size}_lds", f"MUBUF_LDS {buffer_opcode}", types, meaning, form="buffer", **more)
 
 # --- stores -----------------------------------------------------------------------------------------------------------
 store("byte", 24, "u8", "m = (u8)d")
@@ -94,7 +95,8 @@ atomic("pk_add_bf16", 82, "u32", "m = add_bf16x2(m, d)", forms=("global", "flat"
 for opcode, words in enumerate((1, 2, 4, 8, 16)):
     suffix = f"dwordx{words}" if words > 1 else "dword"
     for prefix, first, form in (("s_load", 0, "scalar"), ("s_buffer_load", 8, "scalar_buffer")):
-        row("memory", f"{prefix}_{suffix}", f"SMEM {first + opcode}", f"| u32x{words}", "", kind="scalar_load", form=form)
+        encoding, types = f"SMEM {first + opcode}", f"| u32x{words}"
+        row("memory", f"{prefix}_{suffix}", encoding, types, "", kind="scalar_load", form=form)
 for opcode, words in ((16, 1), (17, 2), (18, 4)):
     suffix = f"dwordx{words}" if words > 1 else "dword"
     row("memory", f"s_store_{suffix}", f"SMEM {opcode}", f"| u32x{words}", "", kind="scalar_store", form="scalar")
