@@ -3,8 +3,8 @@
     loop = main_loop(made.assembly, "gemm_128x128_kk")
     loop.count("v_mfma"), loop.mfma_passes, loop.passes() / loop.mfma_passes
 
-A pass is 4 clocks. llvm-mca models one wave in order: no LDS bandwidth, no bank conflict, no memory, no other wave. Good
-for issue slots and for comparing two builds; it ranks kernels only beside the emulator's counts.
+A pass is 4 clocks. llvm-mca models one wave in order: no LDS bandwidth, no bank conflict, no memory, no other wave.
+Good for issue slots and for comparing two builds; it ranks kernels only beside the emulator's counts.
 """
 
 import re

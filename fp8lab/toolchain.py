@@ -17,7 +17,10 @@ import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+
+from fp8lab.gfx942 import CodeObject
 
 OLDEST = 19  # the first clang with gfx942's buffer descriptor builtins and address space fences
 DEFAULT_FLAGS = ("-O3", "-std=c++17")
@@ -57,52 +60,25 @@ class Clang:
 
 
 @dataclass(frozen=True)
-class Resources:
-    """What a kernel asks of the hardware, from the metadata of its code object.
-
-    vgpr            32-bit vector registers a lane, AGPRs included (gfx942 has 512 a lane and SIMD for all its waves)
-    agpr, sgpr      accumulation registers a lane; scalar registers a wave
-    lds_bytes       static LDS a workgroup; scratch_bytes private memory a lane
-    vgpr_spills, sgpr_spills   registers the compiler moved to scratch or to lanes of a VGPR
-    workgroup_size  the most lanes a workgroup may have
-    waves_per_simd  how many waves one SIMD can hold at once; 8 is the most
-    """
-
-    vgpr: int
-    agpr: int
-    sgpr: int
-    lds_bytes: int
-    scratch_bytes: int
-    vgpr_spills: int
-    sgpr_spills: int
-    workgroup_size: int
-
-    @property
-    def waves_per_simd(self):
-        """Limits: registers in steps of 8 out of 512; 64 KiB of LDS a CU of 4 SIMDs. Source: CDNA3 ISA guide, "VGPRs"
-        and "LDS"; LLVM AMDGPU usage guide, "granulated_workitem_vgpr_count"."""
-        by_registers = 512 // max(8, -(-self.vgpr // 8) * 8)
-        waves = -(-self.workgroup_size // 64)
-        by_lds = 65536 // self.lds_bytes * waves // 4 if self.lds_bytes else 8
-        return min(8, by_registers, by_lds)
-
-
-@dataclass(frozen=True)
 class Compiled:
     """A code object on disk with the listing it was assembled from.
 
-    path       ELF file in the cache; stays there
-    assembly   text of the same code, with the compiler's comments
-    resources  kernel name -> Resources
+    path         ELF file in the cache; stays there
+    assembly     text of the same code, with the compiler's comments
+    code_object  the file read: a fp8lab.gfx942.CodeObject
+    resources    kernel name -> Resources, from the metadata in the file
     """
 
     path: Path
     assembly: str
-    resources: dict[str, Resources]
+
+    @cached_property
+    def code_object(self):
+        return CodeObject.load(self.path)
 
     @property
-    def image(self):
-        return self.path.read_bytes()
+    def resources(self):
+        return {name: kernel.resources for name, kernel in self.code_object.kernels.items()}
 
 
 def compile(source, arch="gfx942", flags=DEFAULT_FLAGS, clang=None):
@@ -132,8 +108,7 @@ def compile(source, arch="gfx942", flags=DEFAULT_FLAGS, clang=None):
             made.mkdir()
             _build(clang, arch, options, file, cwd, made)
             _publish(made, entry)
-    assembly = (entry / "kernel.s").read_text()
-    return Compiled(entry / "kernel.co", assembly, _resources(assembly))
+    return Compiled(entry / "kernel.co", (entry / "kernel.s").read_text())
 
 
 def cache_dir():
@@ -229,22 +204,3 @@ def _checked(result):
     if result.returncode:
         raise CompileError(result.stderr.strip() or f"{' '.join(result.args)} ended with {result.returncode}")
     return result.stdout
-
-
-def _resources(assembly):
-    """Read the metadata that the listing carries, which the assembler puts into the object's note unchanged."""
-    metadata = re.search(r"\.amdgpu_metadata\n(.*?)\.end_amdgpu_metadata", assembly, re.S)[1]
-    kernels = {}
-    for block in re.split(r"^  - ", metadata.split("amdhsa.kernels:")[1].split("amdhsa.target")[0], flags=re.M)[1:]:
-        value = dict(re.findall(r"^ *\.(\w+): +(\S+)", block, re.M))
-        kernels[value["name"]] = Resources(
-            vgpr=int(value["vgpr_count"]),
-            agpr=int(value.get("agpr_count", 0)),
-            sgpr=int(value["sgpr_count"]),
-            lds_bytes=int(value["group_segment_fixed_size"]),
-            scratch_bytes=int(value["private_segment_fixed_size"]),
-            vgpr_spills=int(value["vgpr_spill_count"]),
-            sgpr_spills=int(value["sgpr_spill_count"]),
-            workgroup_size=int(value["max_flat_workgroup_size"]),
-        )
-    return kernels

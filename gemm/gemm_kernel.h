@@ -25,6 +25,7 @@
 #include "schedule.h"
 #include "split.h"
 #include "tile.h"
+#include "transpose.h"
 
 namespace gemm {
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from fp8lab import toolchain
+from fp8lab.gfx942.codeobject import Resources
 
 SCALE = """
 extern "C" __attribute__((global)) __attribute__((amdgpu_flat_work_group_size(1, 256)))
@@ -66,9 +67,11 @@ def test_ziglang_and_debians_clang_22_give_the_same_assembly():
 
 def test_the_code_object_is_an_elf_for_amdgpu():
     made = toolchain.compile(SCALE)
-    assert made.image[:4] == b"\x7fELF"
-    assert int.from_bytes(made.image[18:20], "little") == 224  # EM_AMDGPU
-    assert b"scale" in made.image and "buffer_" not in made.assembly
+    image = made.path.read_bytes()
+    assert image[:4] == b"\x7fELF"
+    assert int.from_bytes(image[18:20], "little") == 224  # EM_AMDGPU
+    assert b"scale" in image
+    assert list(made.code_object.kernels) == ["scale"]
 
 
 def test_resources_say_what_the_source_asks_for():
@@ -87,7 +90,7 @@ def test_resources_say_what_the_source_asks_for():
      (32, 32768, 256, 2), (32, 49152, 512, 2), (32, 16384, 512, 8), (24, 65536, 1024, 4)],
 )  # fmt: skip
 def test_waves_per_simd_follows_registers_and_lds(vgpr, lds_bytes, workgroup_size, waves):
-    kernel = toolchain.Resources(vgpr, 0, 32, lds_bytes, 0, 0, 0, workgroup_size)
+    kernel = Resources(vgpr, 0, 32, lds_bytes, 0, 0, workgroup_size, 0, 0)
     assert kernel.waves_per_simd == waves
 
 
