@@ -189,7 +189,8 @@ def _block_name(block, shape):
 def _sentence(name, got, block, shape, fmt):
     rows, cols = (min(size or whole, whole) for size, whole in zip(block, shape, strict=True))
     count = ceil(shape[0] / rows) * ceil(shape[1] / cols)
-    scales = f"{count:,} blocks of {rows} x {cols}" if got.scale_bytes else "no scales"
+    blocks = f"{count:,} blocks" if count > 1 else "one block"
+    scales = f"{blocks} of {rows} x {cols}" if got.scale_bytes else "no scales"
     return (f"{name} in {fmt.name} with {scales}: {_snr(got)} signal to noise, {got.nan_codes:,} NaN codes, "
             f"{got.saturated:,} saturated elements, {got.flushed:,} became 0; {got.scale_bytes:,} bytes of scales for "
             f"{got.code_bytes:,} bytes of codes.")
