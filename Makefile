@@ -46,4 +46,4 @@ pictures: build
 	FP8LAB_PICTURES=docs/pictures $(BIN)/python -m pytest -m browser
 
 clean:
-	rm -rf build
+	@$(BIN)/fp8lab clean

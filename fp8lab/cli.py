@@ -11,6 +11,7 @@ COMMANDS = {
     "course": ("fp8lab.course", "run every lesson, or put the notebooks into their committed form"),
     "gfx942": ("fp8lab.gfx942.cli", "look into gfx942 code objects and run them on the emulator"),
     "build": ("fp8lab.localbuild", "build.toml -> build/<variant>/ without Nix"),
+    "clean": ("fp8lab.clean", "remove what these commands generated"),
     "check": ("fp8lab.check", "whether kernel-builder, Nix, the Hub and the loader will take this repository"),
     "publish": ("fp8lab.publish", "upload the build to a Hub, dry run first"),
     "hub": ("fp8lab.hub", "a Hub on this machine that speaks the kernels protocol"),
