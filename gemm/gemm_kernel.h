@@ -110,8 +110,9 @@ GEMM_DEVICE void gemm_tile(const Arguments& arg) {
     }
 
     _Pragma("unroll 1") for (int block = 0; block < blocks; block++) {
-        a.settle_offsets();
-        b.settle_offsets();
+        constexpr bool few_registers = Tile::subtiles_m * Tile::subtiles_n > 16;
+        a.settle_offsets(few_registers);
+        b.settle_offsets(few_registers);
         static_for<Schedule::mfmas>([&](auto index) __attribute__((always_inline)) {
             constexpr int position = index.value, i = Schedule::row(position), in_row = Schedule::in_row(position);
             constexpr int slot = in_row / 8, in_slot = in_row % 8, k_step = in_slot / 2, c = in_slot % 2;

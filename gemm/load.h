@@ -59,7 +59,10 @@ struct ChunkLoader {
     GEMM_DEVICE void arrive() {
         static_for<loads>([&](auto pass) { settle(data[part][pass.value]); });
     }
-    GEMM_DEVICE void settle_offsets() {}
+    // Not worth a register for each load's offset where the tile leaves none: one more addition a load then.
+    GEMM_DEVICE void settle_offsets(bool few_registers) {
+        if (few_registers) settle(global_offset);
+    }
 };
 
 // k_stride 1, data and row_stride multiples of 4.

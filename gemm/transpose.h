@@ -141,7 +141,7 @@ struct RowContiguous {
             for (int j = 0; j < patch_k; j++)
                 for (u32& word : data[part][j]) settle(word);
         }
-        GEMM_DEVICE void settle_offsets() {
+        GEMM_DEVICE void settle_offsets(bool) {
             GEMM_UNROLL
             for (int j = 0; j < patch_k; j++) settle(global_offset[j]);
         }
