@@ -10,8 +10,9 @@ and decode.py what is read from the file; findings.py and trace.py what is told 
 
 from fp8lab.gfx942.codeobject import CodeObject, CodeObjectError, Kernel
 from fp8lab.gfx942.decode import DecodeError
-from fp8lab.gfx942.device import Device, LaunchError, Run
+from fp8lab.gfx942.device import Device, Run
 from fp8lab.gfx942.findings import Finding, KernelFault
+from fp8lab.gfx942.program import LaunchError
 
 __all__ = [
     "CodeObject",

@@ -101,6 +101,7 @@ class Kernel:
     def __init__(self, code_object, name, descriptor, metadata, start, end):
         self.code_object, self.name, self.descriptor, self.metadata = code_object, name, descriptor, metadata
         self.start, self.end = start, end
+        self.program = None  # as program.load_program() made it
         listed = metadata.get(".args", [])
         self.arguments = [
             Argument(a.get(".name", f"#{i}"), a[".value_kind"], a[".offset"], a[".size"]) for i, a in enumerate(listed)

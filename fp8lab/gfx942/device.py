@@ -16,11 +16,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fp8lab.gfx942.codeobject import decode_range
 from fp8lab.gfx942.core import build
-from fp8lab.gfx942.decode import DecodeError
 from fp8lab.gfx942.findings import FATAL, FINDING, KernelFault, parse_checks, read_findings
-from fp8lab.gfx942.records import RECORD, make_program, undefined_record
+from fp8lab.gfx942.program import LaunchError, load_program, scratch_bytes
+from fp8lab.gfx942.records import RECORD
 from fp8lab.gfx942.trace import TRAFFIC, Counts, global_traffic, lds_traffic
 
 COMPUTE_UNITS, WAVES_PER_CU, LDS_PER_CU = 304, 32, 65536
@@ -33,10 +32,6 @@ HIDDEN = {
     "hidden_group_size_y": ("block", 1),
     "hidden_group_size_z": ("block", 2),
 }
-
-
-class LaunchError(ValueError):
-    """The launch cannot be: wrong arguments, grid, block or LDS. Nothing has run."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +97,8 @@ class Device:
         count = grid[0] * grid[1] * grid[2]
         if shuffle_seed is not None:
             order = np.random.default_rng(shuffle_seed).permutation(count).astype(np.uint32)
-        program = _program(kernel)
+        program = load_program(kernel)
+        _prepare(program)
         memory = Memory()
         memory.add("the code object", program.image, writable=True, address=program.code_base)
         kernarg, packet = self._arguments(kernel, grid, block, args, lds, memory)
@@ -111,9 +107,7 @@ class Device:
             instructions=len(program.records),
             entry=program.entry,
             lds_bytes=lds,
-            scratch_bytes=max(
-                kernel.descriptor.scratch_bytes, 16384 if kernel.metadata.get(".uses_dynamic_stack") else 0
-            ),
+            scratch_bytes=scratch_bytes(kernel),
             block=block,
             grid=grid,
             rsrc1=kernel.descriptor.rsrc1,
@@ -315,60 +309,6 @@ def _byte_bounds(array):
     return low, high + array.itemsize
 
 
-# --- programs ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class _Program:
-    """A kernel ready for the core, with every function it may call."""
-
-    records: np.ndarray
-    splats: np.ndarray
-    instructions: list
-    entry: int
-    code_index: np.ndarray
-    image: np.ndarray
-    code_base: int = 0x8_0000_0000
-
-
-def _program(kernel):
-    """Decode kernel once; functions that it may call are decoded too if it has indirect jumps."""
-    made = kernel.__dict__.get("_program")
-    if made is not None:
-        return made
-    instructions, bad = list(kernel.instructions), []
-    if any(i.name in ("s_swappc_b64", "s_setpc_b64", "s_call_b64") for i in instructions):
-        kernels = {k.start for k in kernel.code_object.kernels.values()}
-        for start, end in kernel.code_object.functions.values():
-            if start in kernels:
-                continue
-            try:
-                instructions += decode_range(kernel.code_object.image, start, end)
-            except DecodeError:
-                bad.append(start)  # faults if it is called
-    records, splats = make_program(instructions)
-    image = kernel.code_object.image.copy()
-    base = _Program.code_base
-    for where, addend in kernel.code_object.relocations:
-        image[where : where + 8] = np.frombuffer(struct.pack("<Q", base + addend), np.uint8)
-    index = np.full(len(image) // 4 + 1, 0xFFFFFFFF, np.uint32)
-    for n, i in enumerate(instructions):
-        index[i.address // 4] = n
-    for start in bad:
-        index[start // 4] = len(records)
-        records = np.concatenate([records, undefined_record(start)])
-    # a last record that faults, for a wave that runs past the end
-    records = np.ascontiguousarray(np.concatenate([records, undefined_record(int(kernel.end))]))
-    spread = np.zeros((max(1, splats), 2, 64), np.uint32)
-    _core().core_prepare(records.ctypes.data_as(ctypes.c_void_p), len(records), spread.ctypes.data_as(ctypes.c_void_p))
-    entry = int(index[kernel.descriptor.entry // 4])
-    if entry == 0xFFFFFFFF:
-        raise LaunchError(f"{kernel.name}: its entry point {kernel.descriptor.entry:#x} is no instruction of it")
-    made = _Program(records, spread, instructions, entry, index, image)
-    kernel.__dict__["_program"] = made
-    return made
-
-
 # --- the core's side --------------------------------------------------------------------------------------------------
 
 
@@ -426,6 +366,16 @@ class _Launch(ctypes.Structure):
             ("stream", ctypes.c_void_p),
         ]
     )
+
+
+def _prepare(program):
+    """Let the core fill in the handlers and spread the constants, once a program."""
+    if not program.prepared:
+        pointer = ctypes.c_void_p
+        _core().core_prepare(
+            program.records.ctypes.data_as(pointer), len(program.records), program.splats.ctypes.data_as(pointer)
+        )
+        program.prepared = True
 
 
 def _core():

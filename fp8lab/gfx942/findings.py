@@ -156,7 +156,7 @@ def _message(kind, r, buffers):
         return f"{register} is used while a load into it may be under way: s_waitcnt {counter} is missing or too weak"
     if kind == "lds-write-not-waited":
         writer = other & 255
-        return f"LDS byte {address} is read after a barrier that wave {writer} passed without waiting for its write (lgkmcnt)"
+        return f"LDS byte {address} is read after a barrier that wave {writer} passed with its write not waited for"
     if kind == "uninitialised-register":
         return f"{register_name(address, 1)} is read but was never written"
     if kind == "uninitialised-lds":

@@ -48,14 +48,14 @@ class CoreBuildError(RuntimeError):
 @functools.cache
 def load():
     """Return the core as a ctypes library, compiling it first if it is not in the cache. Raises CoreBuildError."""
-    sources = {path.name: path.read_text() for path in sorted(HERE.glob("*.[ch]"))} | generate.sources()
+    files = sources()
     cpu = platform.machine() + _cpu_features()
     failures = []
     for name, command in compilers():
-        key = hashlib.sha256(repr((sources, name, command, cpu, FLAGS)).encode()).hexdigest()[:16]
+        key = hashlib.sha256(repr((files, name, command, cpu, FLAGS, FASTER)).encode()).hexdigest()[:16]
         library = cache_dir() / f"gfx942-{key}.so"
         if not library.exists():
-            failed = _compile(command, sources, library)
+            failed = compile_library(command, files, library)
             if failed:
                 failures.append(f"{name}: {failed}")
                 continue
@@ -65,6 +65,11 @@ def load():
         + ("; ".join(failures) or "none was found")
         + ". Install one (Debian: apt-get install gcc; any system: pip install ziglang) or set CC"
     )
+
+
+def sources():
+    """{file name: C text} of the core: what is in this folder, and the handlers made from the table."""
+    return {path.name: path.read_text() for path in sorted(HERE.glob("*.[ch]"))} | generate.sources()
 
 
 def compilers():
@@ -99,7 +104,7 @@ def _cpu_features():
         return platform.processor()
 
 
-def _compile(command, sources, library):
+def compile_library(command, sources, library):
     """Compile into library, the files side by side; return None, or what the compiler said."""
     library.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=library.parent) as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
