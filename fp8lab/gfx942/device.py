@@ -20,7 +20,7 @@ from fp8lab.gfx942.core import build
 from fp8lab.gfx942.findings import FATAL, FINDING, KernelFault, parse_checks, read_findings
 from fp8lab.gfx942.program import LaunchError, load_program, scratch_bytes
 from fp8lab.gfx942.records import RECORD
-from fp8lab.gfx942.trace import TRAFFIC, Counts, global_traffic, lds_traffic
+from fp8lab.gfx942.trace import STEP, TRAFFIC, Counts, global_traffic, lds_traffic
 
 COMPUTE_UNITS, WAVES_PER_CU, LDS_PER_CU = 304, 32, 65536
 FIRST_ADDRESS, PAGE, GAP = 0x10_0000_0000, 4096, 1 << 20
@@ -82,6 +82,50 @@ class Device:
         Raises LaunchError before anything runs, KernelFault if the kernel cannot go on, DecodeError for code that the
         emulator does not have.
         """
+        prepared = self._prepare(kernel, grid, block, args, dynamic_lds)
+        launch = prepared.launch
+        launch.trace = bool(self._check_bits) if trace is None else bool(trace)
+        if shuffle_seed is not None:
+            prepared.choose(np.random.default_rng(shuffle_seed).permutation(launch.workgroups))
+        seconds = prepared.run()
+        findings = prepared.findings()
+        if launch.failed:
+            raise KernelFault([f for f in findings if f.kind in FATAL or not self._check_bits] or findings)
+        instructions, traffic = prepared.program.instructions, prepared.traffic
+        counts = Counts(instructions, prepared.counts)
+        return Run(seconds, counts, findings, lds_traffic(instructions, traffic), global_traffic(instructions, traffic))
+
+    def stream(self, kernel, grid, block, args, workgroups=(0,), dynamic_lds=0):
+        """Return what each wave of some workgroups executes: {(workgroup, wave): STEP array}, in program order.
+
+        workgroups  numbers of workgroups, x + grid.x * (y + grid.y * z). The others do not run
+        A step is an index into kernel.instructions with the LDS cycles, sectors and lines that it cost: the input of a
+        timing model. Matrix instructions are skipped, so the arrays in args hold no results afterwards.
+
+        Raises as launch() does; LaunchError also for a workgroup that the grid does not have.
+        """
+        prepared = self._prepare(kernel, grid, block, args, dynamic_lds)
+        bad = [w for w in workgroups if not 0 <= w < prepared.launch.workgroups]
+        if bad:
+            raise LaunchError(f"the grid has workgroups 0 to {prepared.launch.workgroups - 1}, not {bad[0]}")
+        prepared.choose(np.asarray(workgroups))
+        stream = _Stream()
+        prepared.launch.stream = ctypes.addressof(stream)
+        prepared.launch.trace, prepared.launch.threads, prepared.launch.checks = True, 1, 0
+        prepared.run()
+        try:
+            if prepared.launch.failed:
+                raise KernelFault(prepared.findings())
+            size = stream.count * STEP.itemsize
+            steps = np.frombuffer(ctypes.string_at(stream.steps, size) if size else b"", STEP)
+        finally:
+            _core().core_free(ctypes.c_void_p(stream.steps))
+        x, y, z = prepared.launch.block
+        waves = [(w, wave) for w in workgroups for wave in range(-(-x * y * z // 64))]
+        return {(w, wave): steps[(steps["workgroup"] == w) & (steps["wave"] == wave)] for w, wave in waves}
+
+    def _prepare(self, kernel, grid, block, args, dynamic_lds):
+        """Check a launch and lay out its memory."""
         grid, block = _three(grid, "grid"), _three(block, "block")
         threads = block[0] * block[1] * block[2]
         resources = kernel.resources
@@ -93,12 +137,8 @@ class Device:
         lds = kernel.descriptor.lds_bytes + int(dynamic_lds)
         if dynamic_lds < 0 or lds > LDS_PER_CU:
             raise LaunchError(f"{kernel.name} needs {lds} bytes of LDS a workgroup, a compute unit has {LDS_PER_CU}")
-        order = None
-        count = grid[0] * grid[1] * grid[2]
-        if shuffle_seed is not None:
-            order = np.random.default_rng(shuffle_seed).permutation(count).astype(np.uint32)
         program = load_program(kernel)
-        _prepare(program)
+        _prepare_program(program)
         memory = Memory()
         memory.add("the code object", program.image, writable=True, address=program.code_base)
         kernarg, packet = self._arguments(kernel, grid, block, args, lds, memory)
@@ -120,35 +160,15 @@ class Device:
             code_base=program.code_base,
             checks=self._check_bits,
             fast_mfma=self.mfma == "fast",
-            trace=bool(self._check_bits) if trace is None else bool(trace),
             threads=self.threads,
             max_resident=_resident(threads, lds),
             hang_after=self.hang_after,
-            workgroups=count,
+            workgroups=grid[0] * grid[1] * grid[2],
             finding_limit=256,
             code_index=program.code_index.ctypes.data,
             code_words=len(program.code_index),
-            order=0 if order is None else order.ctypes.data,
         )
-        ranges = memory.ranges()
-        counts = np.zeros(len(program.records), np.uint64)
-        traffic, raw = np.zeros(len(program.records), TRAFFIC), np.zeros(256, FINDING)
-        launch.ranges, launch.range_count = ranges.ctypes.data, len(ranges)
-        launch.counts, launch.traffic, launch.findings = counts.ctypes.data, traffic.ctypes.data, raw.ctypes.data
-        start = time.perf_counter()
-        if count:
-            _core().core_launch(ctypes.byref(launch))
-        seconds = time.perf_counter() - start
-        findings = read_findings(raw[: launch.finding_count], kernel.name, program.instructions, memory.named())
-        if launch.failed:
-            raise KernelFault([f for f in findings if f.kind in FATAL or not self._check_bits] or findings)
-        return Run(
-            seconds,
-            Counts(program.instructions, counts),
-            findings,
-            lds_traffic(program.instructions, traffic),
-            global_traffic(program.instructions, traffic),
-        )
+        return _Prepared(launch, kernel, program, memory)
 
     def _arguments(self, kernel, grid, block, args, lds, memory):
         """Lay out the kernarg segment and the dispatch packet; return their device addresses."""
@@ -190,6 +210,35 @@ class Device:
         return memory.add("the kernel arguments", segment, writable=False), memory.add(
             "the dispatch packet", packet, writable=False
         )
+
+
+class _Prepared:
+    """A launch ready to run, and the arrays that the core reads and fills."""
+
+    def __init__(self, launch, kernel, program, memory):
+        self.launch, self.kernel, self.program, self.memory = launch, kernel, program, memory
+        self.counts = np.zeros(len(program.records), np.uint64)
+        self.traffic = np.zeros(len(program.records), TRAFFIC)
+        self.ranges, self.raw_findings, self.order = memory.ranges(), np.zeros(launch.finding_limit, FINDING), None
+        launch.ranges, launch.range_count = self.ranges.ctypes.data, len(self.ranges)
+        launch.counts, launch.traffic = self.counts.ctypes.data, self.traffic.ctypes.data
+        launch.findings = self.raw_findings.ctypes.data
+
+    def choose(self, workgroups):
+        """Run these workgroups, in this order."""
+        self.order = np.ascontiguousarray(workgroups, np.uint32)
+        self.launch.order, self.launch.workgroups = self.order.ctypes.data, len(self.order)
+
+    def run(self):
+        """Run; return the seconds."""
+        start = time.perf_counter()
+        if self.launch.workgroups:
+            _core().core_launch(ctypes.byref(self.launch))
+        return time.perf_counter() - start
+
+    def findings(self):
+        raw = self.raw_findings[: self.launch.finding_count]
+        return read_findings(raw, self.kernel.name, self.program.instructions, self.memory.named())
 
 
 def _three(size, name):
@@ -312,6 +361,12 @@ def _byte_bounds(array):
 # --- the core's side --------------------------------------------------------------------------------------------------
 
 
+class _Stream(ctypes.Structure):
+    """struct Stream of core/state.h."""
+
+    _fields_ = [("steps", ctypes.c_void_p), ("count", ctypes.c_uint64), ("room", ctypes.c_uint64)]
+
+
 class _Launch(ctypes.Structure):
     """struct Launch of core/state.h."""
 
@@ -368,7 +423,7 @@ class _Launch(ctypes.Structure):
     )
 
 
-def _prepare(program):
+def _prepare_program(program):
     """Let the core fill in the handlers and spread the constants, once a program."""
     if not program.prepared:
         pointer = ctypes.c_void_p

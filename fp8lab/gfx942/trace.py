@@ -23,6 +23,16 @@ TRAFFIC = np.dtype(
         )
     ]
 )
+STEP = np.dtype(
+    [
+        ("workgroup", "<u4"),
+        ("instruction", "<u4"),
+        ("wave", "<u2"),
+        ("lds_cycles", "<u2"),
+        ("sectors", "<u2"),
+        ("lines", "<u2"),
+    ]
+)
 CLASSES = {"scalar": "salu", "vector": "valu", "lanes": "valu", "matrix": "mfma", "lds": "lds", "control": "control"}
 
 

@@ -207,6 +207,24 @@ def test_counts_are_exact_and_the_same_with_any_number_of_threads():
     assert results[0] == results[1] and results[0]["s_endpgm"] == 28
 
 
+def test_stream_mode_gives_each_waves_instructions_with_their_costs():
+    """The same instructions as a launch runs, for the chosen workgroups only, and no arithmetic in the matrix core."""
+    kernel = compile_hip(CORPUS["gemm"], name="gemm").kernels["gemm"]
+    args = [np.full((128, 128), 0x40, np.uint8), np.full((128, 128), 0x40, np.uint8), np.zeros((128, 128), np.float32), 128, 128, 128]
+    streams = Device().stream(kernel, (2, 2), 256, args, workgroups=[3, 1])
+    assert set(streams) == {(w, wave) for w in (1, 3) for wave in range(4)} and not args[2].any()
+    run = Device(threads=1).launch(kernel, (2, 2), 256, args)
+    counted = np.zeros(len(kernel.instructions), int)
+    for steps in streams.values():
+        counted += np.bincount(steps["instruction"], minlength=len(counted))
+    assert {kernel.instructions[i].address: 2 * n for i, n in enumerate(counted) if n} == run.counts.by_address
+    everything = np.concatenate(list(streams.values()))
+    assert 2 * everything["lds_cycles"].sum() == sum(x.cycles for x in run.lds)
+    assert 2 * everything["sectors"].sum() == sum(x.sectors for x in run.memory)
+    with pytest.raises(LaunchError, match="workgroups 0 to 3, not 4"):
+        Device().stream(kernel, (2, 2), 256, args, workgroups=[4])
+
+
 # --- files ------------------------------------------------------------------------------------------------------------
 
 

@@ -163,6 +163,28 @@ static void run_careful(Wave* w, u64 budget) {
     }
 }
 
+// Note each instruction with its LDS cycles, sectors and lines: the difference it makes to its entry of the trace.
+static void run_streamed(Wave* w, u64 budget) {
+    const Ins* program = w->launch->program;
+    Stream* stream = w->launch->stream;
+    while (budget-- && w->state == RUNNING) {
+        const Ins* in = w->pc++;
+        u32 at = (u32)(in - program);
+        Traffic before = w->traffic[at];
+        w->counts[at]++;
+        if (w->indexed && in->unit == UNIT_VALU) run_indexed(w, in);
+        else in->run(w, in);
+        w->executed++;
+        const Traffic* after = &w->traffic[at];
+        if (stream->count == stream->room) {
+            stream->room = stream->room ? 2 * stream->room : 65536;
+            stream->steps = realloc(stream->steps, stream->room * sizeof(Step));
+        }
+        stream->steps[stream->count++] = (Step){w->group->linear, at, (u16)w->id, (u16)(after->lds_cycles - before.lds_cycles),
+                                                (u16)(after->sectors - before.sectors), (u16)(after->lines - before.lines)};
+    }
+}
+
 static int release_barrier(Workgroup* g) {  // returns whether a barrier opened
     u32 waiting = 0, ended = 0;
     for (u32 i = 0; i < g->waves; i++) waiting += g->wave[i].state == AT_BARRIER, ended += g->wave[i].state == ENDED;
@@ -198,7 +220,8 @@ static WaveState run_slice(Workgroup* g, u64* counts, Traffic* traffic) {
         if (w->state == YIELDED) w->state = RUNNING;
         if (w->state == RUNNING) {
             w->counts = counts, w->traffic = launch->trace ? traffic : 0;
-            if (launch->checks || w->mode & 15 || w->indexed) run_careful(w, SLICE);
+            if (launch->stream) run_streamed(w, SLICE);
+            else if (launch->checks || w->mode & 15 || w->indexed) run_careful(w, SLICE);
             else run_plain(w, SLICE);
             if (w->state == FAULTED) return FAULTED;
             if (w->state == ENDED) g->progressed = 1;
@@ -316,6 +339,7 @@ EXPORT void core_prepare(Ins* program, u32 n, u32 (*splats)[2][LANES]) {
         }
     }
 }
+EXPORT void core_free(void* p) { free(p); }
 EXPORT void core_launch(Launch* launch) {
     pthread_t threads[256];
     u32 n = launch->threads < 1 ? 1 : launch->threads > 256 ? 256 : launch->threads;

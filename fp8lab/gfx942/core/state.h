@@ -91,6 +91,16 @@ typedef struct {
     u64 lds_accesses, lds_cycles, lds_ideal, global_accesses, sectors, lines, ideal_sectors, bytes;
 } Traffic;
 
+// Stream mode: one executed instruction of one wave, with what it cost. The input of a timing model.
+typedef struct {
+    u32 workgroup, instruction;
+    u16 wave, lds_cycles, sectors, lines;
+} Step;
+typedef struct {
+    Step* steps;
+    u64 count, room;
+} Stream;
+
 // One LDS dword's history in the current barrier interval.
 typedef struct {
     u32 write_epoch, read_epoch, write_seq;
@@ -175,7 +185,7 @@ struct Launch {
     u32 resident;
     const u32* code_index;  // image address / 4 -> record, or NONE32
     u32 code_words;
-    void* stream;      // stream mode: see trace.h
+    Stream* stream;    // if not null: note every step, and skip the arithmetic of matrix instructions; one thread
 };
 enum { NONE32 = 0xffffffff };
 
