@@ -271,8 +271,8 @@ def _metadata(config, backend, root, ops_name):
         "provenance": {"kernel-builder": {"version": f"fp8lab-{importlib.metadata.version('fp8lab')}"}},
     }
     metadata |= {key: general[key] for key in ("upstream", "source") if key in general}
-    # A commit is named only where it identifies the sources. kernel-builder writes dirty = true instead, upon which every
-    # load warns: right for what is published, not for someone who tries a change of the kernel in a lesson.
+    # A commit is named only where it identifies the sources. kernel-builder writes dirty = true instead, upon which
+    # every load warns: right for what is published, not for someone who tries a change of the kernel in a lesson.
     commit = _git(root, "rev-parse", "HEAD")
     if commit and not _is_dirty(config, root):
         metadata["provenance"]["kernel"] = {"commit": commit, "dirty": False}

@@ -90,7 +90,9 @@ def quantize(x, fmt=E4M3FNUZ, block=(1, 128), scale="float32", rounding="nearest
     block = _block_sizes(block, values.shape)
     blocks = _in_blocks(values, block)
     scales = _block_scales(blocks, fmt, scale)
-    codes = encode(blocks / scales, fmt, rounding, overflow, seed)
+    with np.errstate(invalid="ignore"):                                        # a signalling NaN
+        scaled = blocks / scales
+    codes = encode(scaled, fmt, rounding, overflow, seed)
     (m, n), (padded_m, padded_n) = values.shape, (blocks.shape[0] * block[0], blocks.shape[2] * block[1])
     codes = np.ascontiguousarray(codes.reshape(padded_m, padded_n)[:m, :n])
     return Quantized(_like(codes, x, fmt), _like(scales[:, 0, :, 0], x), fmt, block)
