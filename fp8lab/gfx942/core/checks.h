@@ -1,5 +1,6 @@
 // Checks: what a GPU would not tell. Nothing here changes a result; report() notes what was wrong and where.
 #pragma once
+#include <stdlib.h>
 
 // --- LDS: races in a barrier interval, bytes read before they were written, data that has not arrived -------------------
 //
@@ -99,7 +100,13 @@ static void check_lds_dma(Wave* w, const Ins* in, u32 lane, u32 address, u32 x) 
     Workgroup* g = w->group;
     u32 checks = w->launch->checks, dword = address / 4;
     if (checks & CHECK_UNINITIALISED) g->lds_written[dword / 2] |= dword & 1 ? 0xf0 : 0x0f;
-    if (checks & CHECK_WAITS) g->dma_seq[dword] = w->vm_issued, g->dma_wave[dword] = (u8)w->id;
+    if (checks & CHECK_WAITS) {
+        if (!g->dma_seq) {
+            g->dma_seq = calloc(w->launch->lds_bytes / 4 + 1, sizeof(u32));
+            g->dma_wave = calloc(w->launch->lds_bytes / 4 + 1, 1);
+        }
+        g->dma_seq[dword] = w->vm_issued, g->dma_wave[dword] = (u8)w->id;
+    }
     if (!(checks & CHECK_LDS)) return;
     Shadow* s = &g->shadow[dword];
     u32 other = NOBODY;
@@ -120,6 +127,10 @@ static void check_lds_dma(Wave* w, const Ins* in, u32 lane, u32 address, u32 x) 
 // one outstanding only lgkmcnt(0) proves anything. Source: CDNA3 ISA guide, "Data Dependency Resolution".
 static void check_wait(Wave* w, const Ins* in, Registers r, int reads) {
     u32 vm_in_order = !reads && (in->unit == UNIT_VMEM_LOAD), lgkm_in_order = !reads && in->unit == UNIT_LDS;
+    u32 late = 0;
+    for (u32 i = r.first; i < (u32)r.first + r.count; i++)
+        late |= (w->vm_pending[i] > w->vm_done) | (w->lgkm_pending[i] > w->lgkm_done);
+    if (!late) return;
     for (u32 i = r.first; i < (u32)r.first + r.count && i < REGISTERS; i++) {
         if (w->vm_pending[i] > w->vm_done && !vm_in_order) {
             report(w, in, FOUND_MISSING_WAIT, 0, i, 0, 0);
@@ -184,6 +195,9 @@ static void check_hazards(Wave* w, const Ins* in) {
         Registers r = in->registers[k];
         if (r.first < VGPR) continue;
         int writes = k >= in->uses, is_c = matrix && k == 2 && !writes;
+        u32 latest = 0;
+        for (u32 i = r.first; i < (u32)r.first + r.count; i++) latest = w->last_use[i] > latest ? w->last_use[i] : latest;
+        if (!latest || w->clock - latest >= 19) continue;  // no rule asks for more than 19
         for (u32 i = r.first; i < (u32)r.first + r.count; i++) {
             const MatrixUse *m = &w->matrix_write[i], *c = &w->matrix_read[i];
             if (m->when && !(matrix && writes)) {
@@ -205,6 +219,7 @@ static void note_hazards(Wave* w, const Ins* in) {
         Registers r = in->registers[k];
         if (r.first < VGPR) continue;
         for (u32 i = r.first; i < (u32)r.first + r.count; i++) {
+            if (k >= in->uses || (in->unit == UNIT_MATRIX && k == 2)) w->last_use[i] = w->clock;
             MatrixUse use = {w->clock, in->passes, (in->flags & IS_XDL) != 0, (in->flags & IS_DGEMM) != 0, 0, r.first, r.count};
             if (k < in->uses) {
                 if (in->unit == UNIT_MATRIX && k == 2) w->matrix_read[i] = use;
@@ -227,8 +242,11 @@ static void check_before(Wave* w, const Ins* in) {
         int reads = k < in->uses;
         if (checks & CHECK_WAITS) check_wait(w, in, r, reads);
         if (!(checks & CHECK_UNINITIALISED) || !reads || in->flags & (COPIES | LENIENT)) continue;
+        u64 expected = r.first < VGPR ? ~0ull : exec, all = ~0ull;
+        for (u32 i = r.first; i < (u32)r.first + r.count; i++) all &= w->written[i];
+        if (!(expected & ~all)) continue;
         for (u32 i = r.first; i < (u32)r.first + r.count; i++) {
-            u64 missing = (i < VGPR ? ~0ull : exec) & ~w->written[i];
+            u64 missing = expected & ~w->written[i];
             if (!missing) continue;
             report(w, in, FOUND_UNINITIALISED_REGISTER, (u32)__builtin_ctzll(missing), i, 0, 0);
             w->written[i] |= missing;

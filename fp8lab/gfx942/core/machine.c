@@ -104,8 +104,6 @@ static Workgroup* start_workgroup(Launch* launch, u32 linear) {
         u32 dwords = launch->lds_bytes / 4 + 1;
         g->shadow = calloc(dwords, sizeof(Shadow));
         g->lds_written = calloc(dwords / 2 + 1, 1);
-        g->dma_seq = calloc(dwords, sizeof(u32));
-        g->dma_wave = calloc(dwords, 1);
     }
     for (u32 i = 0; i < g->waves; i++) start_wave(&g->wave[i], g, i, g->registers + 512 * i);
     return g;

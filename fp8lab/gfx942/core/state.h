@@ -142,6 +142,7 @@ struct Wave {
     u32 vm_pending[REGISTERS], lgkm_pending[REGISTERS];  // sequence number of the load that will write it
     u64 written[REGISTERS];         // lanes that have been written
     u32 valu_write[REGISTERS], trans_write[REGISTERS];
+    u32 last_use[REGISTERS];        // clock of the latest of the events that hazards are about, to skip most checks
     MatrixUse matrix_write[REGISTERS], matrix_read[REGISTERS];
 };
 
