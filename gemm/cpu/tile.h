@@ -43,7 +43,7 @@ void micro_tile(const float* a, const float* b, const float* a_scale, float b_sc
         }
     }
     GEMM_UNROLL for (int row = 0; row < rows; ++row) {
-        const Vec scale = Isa::broadcast(a_scale[row] * b_scale);
+        const Vec scale = Isa::mul(Isa::broadcast(a_scale[row]), Isa::broadcast(b_scale));
         GEMM_UNROLL for (int half = 0; half < 2; ++half) {
             float* p = acc + (2 * row + half) * lanes;
             const Vec before = first ? Isa::broadcast(0.0f) : Isa::load(p);
@@ -104,9 +104,10 @@ struct Gemm {
         MicroTile micro_tiles[tile_m + 1];
         MicroTiles<Isa, tile_m>::fill(micro_tiles);
 
-        // Tile heights differ by at most one: a last tile of two rows would cost almost as much as a full one.
-        const int64_t tiles = (rows + tile_m - 1) / tile_m;
-        const auto tile_begin = [&](int64_t tile) { return tile * rows / tiles; };
+        // Tile heights differ by at most one: a last tile of two rows would cost almost as much as a full one. The
+        // higher ones come first, so that the CPU predicts which micro-tile is called.
+        const int64_t tiles = (rows + tile_m - 1) / tile_m, higher_tiles = rows % tiles;
+        const auto tile_height = [&, lower = rows / tiles](int64_t tile) { return lower + (tile < higher_tiles); };
 
         Operand a = {p.a + task.m0 * p.a_stride_m, p.a_stride_m, p.a_stride_k, k_block * p.a_stride_k};
         Operand b = {p.b + task.n0 * p.b_stride_n, p.b_stride_n, p.b_stride_k, k_block * p.b_stride_k};
@@ -119,20 +120,16 @@ struct Gemm {
             const Operand b_chunk = gathered(b, cols, chunk_blocks, b_codes);
 
             for (int64_t kb = 0; kb < chunk_blocks; ++kb, a_scale += p.m, b_scale += (p.n + k_block - 1) / k_block) {
-                for (int64_t tile = 0; tile < tiles; ++tile) {
-                    const int64_t row = tile_begin(tile), height = tile_begin(tile + 1) - row;
-                    pack<Isa, lanes>(a_chunk, row, kb, rows - row, static_cast<int>(height),
+                for (int64_t tile = 0, row = 0; tile < tiles; row += tile_height(tile++))
+                    pack<Isa, lanes>(a_chunk, row, kb, rows - row, static_cast<int>(tile_height(tile)),
                                      a_panels + panel_floats(row));
-                }
                 for (int64_t col = 0; col < cols; col += tile_n) {
                     pack<Isa, tile_n>(b_chunk, col, kb, cols - col, tile_n, b_panel);
                     const float scale = b_scale[(task.n0 + col) / k_block];
                     float* const acc_panel = acc + col * rows;  // [rows][tile_n]
-                    for (int64_t tile = 0; tile < tiles; ++tile) {
-                        const int64_t row = tile_begin(tile), height = tile_begin(tile + 1) - row;
-                        micro_tiles[height](a_panels + panel_floats(row), b_panel, a_scale + row, scale, kb0 + kb == 0,
-                                            acc_panel + row * tile_n);
-                    }
+                    for (int64_t tile = 0, row = 0; tile < tiles; row += tile_height(tile++))
+                        micro_tiles[tile_height(tile)](a_panels + panel_floats(row), b_panel, a_scale + row, scale,
+                                                       kb0 + kb == 0, acc_panel + row * tile_n);
                     if (kb0 + kb == blocks - 1) write_out(p, task, task.n0 + col, acc_panel);
                 }
             }
