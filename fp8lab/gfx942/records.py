@@ -256,8 +256,9 @@ def registers(i):
     The old value of a destination that is only kept in part (d16 loads, op_sel, SDWA) does not count as read.
     """
     uses = [(o.number, o.words) for o in i.src if _is_register(o.number)]
-    if i.op.family == "vector" and i.op.format != "VOP3P":
-        uses = [(o.number, o.words) for o in i.src if _is_register(o.number)]
+    if i.name in ("v_mad_u64_u32", "v_mad_i64_i32") and uses and uses[-1][1] == 2:
+        # compilers use these for 32-bit results too, and then leave the addend's high half undefined
+        uses[-1] = (uses[-1][0], 1)
     if i.name.startswith("v_div_fmas"):
         uses.append((VCC, 2))
     if any(type[0] == "+" and not type.startswith("+v") for type in i.op.dst):
