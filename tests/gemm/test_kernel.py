@@ -79,7 +79,7 @@ def test_nothing_outside_the_result_is_written(n):
     room = np.full((72, n + 5), 0x4242, np.uint16)
     out, run = launch("gemm_128x128_kk", problem, out=room[1:71, :n])
     assert run.findings == []
-    assert_close(np.ascontiguousarray(out), problem)
+    assert_close(out, problem)
     assert (room[0] == 0x4242).all() and (room[71] == 0x4242).all() and (room[:, n:] == 0x4242).all()
 
 
@@ -108,6 +108,16 @@ def test_scales_of_any_size_and_sign_are_applied(scale):
     out, run = launch("gemm_128x128_kk", problem)
     assert run.findings == []
     assert (ulps(out, problem.reference()) <= 1).mean() >= 0.999
+
+
+def test_ties_are_rounded_to_even():
+    problem = Problem.random(64, 64, 128)
+    problem.a[:], problem.b[:] = 0, 0
+    problem.a[:, 7], problem.b[:, 7], problem.b_scale[:] = 1, 1, 1
+    steps = np.arange(64)
+    problem.a_scale[0] = 1 + (2 * steps + 1) * 2.0**-8  # half way between bfloat16 1 + step / 128 and the next
+    out, _ = launch("gemm_64x64_kk", problem)
+    np.testing.assert_array_equal(out[:, 0], 0x3F80 + (steps + 1) // 2 * 2)
 
 
 def test_a_nan_code_makes_its_row_or_column_nan_and_no_other():

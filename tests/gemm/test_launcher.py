@@ -198,10 +198,26 @@ def test_one_element_needs_no_stride(library):
 def test_a_contest_shape_is_right_with_the_configuration_it_gets(library, m, n, k):
     name, _, parts = describe(library, contest(m, n, k))
     problem = Problem.random(m, n, k)
-    device = Device(checks="all" if m * n * k < 1.5e9 else "none")  # the four largest would take 45 s with checks
+    device = Device(checks="all" if m * n * k < 1e9 else "none")  # with checks the five largest would take 50 s
     out, done = emulate(name, problem, parts, device, a=place(problem.a, "m"), b=place(problem.b, "n"))
     assert done.findings == []
     assert_close(out, problem)
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(1024, 7168, 256), (6144, 4096, 512), (6144, 3072, 1536)])
+def test_a_sample_of_a_timed_contest_shape_is_right(library, m, n, k):
+    """Four workgroups, on four XCDs, of the configuration it gets; the whole takes minutes."""
+    name, _, parts = describe(library, contest(m, n, k))
+    assert parts == 1
+    problem, out = Problem.of_any_codes(m, n, k), np.full((m, n), 0x7FC1, np.uint16)
+    _, done = emulate(name, problem, 1, None, place(problem.a, "m"), place(problem.b, "n"), out, groups=4)
+    assert done.findings == []
+    height, width = tile(name)
+    corners = [(row, column) for row in range(0, m, height) for column in range(0, n, width)]
+    written = [(row, column) for row, column in corners if out[row, column] != 0x7FC1]
+    assert len(written) == 4
+    for row, column in written:
+        assert_close(out, problem, slice(row, row + height), slice(column, column + width))
 
 
 def test_every_configuration_of_the_table_can_be_chosen_or_is_named_here(library):
