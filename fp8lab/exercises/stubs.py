@@ -93,3 +93,22 @@ def place(m, n, k):
     operations = ...    # FILL IN
     moved = ...         # FILL IN: bytes of a, b, both scales and C
     return ..., ...     # FILL IN: intensity, "memory" or "compute"
+
+
+# exercise: 08.remedy
+remedies = {    # FILL IN: each of the six remedies once, as text
+    "A kernel version or revision must be specified.": ...,
+    "Version 3 not found, available versions: 1, 2": ...,
+    "backend (rocm72) does not match selected backend (cpu)": ...,
+    "is not from a trusted publisher.": ...,
+    "could not verify publisher trust status.": ...,
+    "is not available in the local cache and Hugging Face Hub is in offline mode.": ...,
+}
+
+
+# exercise: 08.verify
+def verify(files, digest):
+    found = {}
+    for name in files.keys() | digest.keys():
+        found[name] = ...    # FILL IN: "same", "altered", "missing" or "unlisted" (about 6 lines)
+    return found

@@ -1,6 +1,7 @@
 """Data in, picture out: pure functions, each returning a Picture that carries its sentence as `summary`."""
 
 from .formats import byte, number_line, rounding, spacing, two_formats, weight_histogram
+from .hub import hub_requests, hub_tree
 from .layout import block_grid, gemm_layout, memory_order
 from .outliers import columns, outlier_cost
 from .picture import Picture
@@ -14,6 +15,8 @@ __all__ = [
     "columns",
     "error_map",
     "gemm_layout",
+    "hub_requests",
+    "hub_tree",
     "memory_order",
     "number_line",
     "outlier_cost",

@@ -8,6 +8,7 @@ answers.py  files, listings and errors as clients read them
 store.py    accounts, repositories, branches, tags, commits
 objects.py  file contents
 gitids.py   git's ids for them
+requests.py what clients asked, read back from the server's log
 
 Not here: models, data sets, spaces, pull requests, Xet storage, web pages.
 """

@@ -5,8 +5,9 @@ Each explorer is a widget whose controls are attributes, so that a program can m
 
 from .formats import FormatExplorer, format_explorer
 from .layers import LayerExplorer, layer_explorer
+from .loading import LoadingExplorer, loading_explorer
 from .scaling import ScaleExplorer, scale_explorer
 from .shapes import ShapeExplorer, shape_explorer
 
-__all__ = ["FormatExplorer", "LayerExplorer", "ScaleExplorer", "ShapeExplorer", "format_explorer", "layer_explorer",
-           "scale_explorer", "shape_explorer"]
+__all__ = ["FormatExplorer", "LayerExplorer", "LoadingExplorer", "ScaleExplorer", "ShapeExplorer", "format_explorer",
+           "layer_explorer", "loading_explorer", "scale_explorer", "shape_explorer"]

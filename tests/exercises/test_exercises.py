@@ -1,5 +1,7 @@
 """Every exercise: its solution passes, its stub does not, and every known mistake gets its own diagnosis only."""
 
+import base64
+import hashlib
 import json
 from pathlib import Path
 
@@ -20,7 +22,8 @@ VALUES = [exercise for exercise in EXERCISES.values() if not exercise.cases]
 
 def answer_of(text, name):
     """Run the text of a stub or a solution as a notebook would, and return what it defines under the name."""
-    namespace = {"np": np, "torch": torch, "formats": formats, "hardware": hardware}
+    namespace = {"np": np, "torch": torch, "formats": formats, "hardware": hardware, "base64": base64,
+                 "hashlib": hashlib}
     exec(text, namespace)
     return namespace[name]
 

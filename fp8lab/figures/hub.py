@@ -1,0 +1,128 @@
+"""What lies on a Hub, and what a client asks of it. Taught in notebook 08."""
+
+import re
+import textwrap
+
+from matplotlib.patches import Rectangle
+
+from . import palette
+from .picture import picture
+
+ROW = 0.235          # inches
+COMMIT = re.compile(r"\b([0-9a-f]{7})[0-9a-f]{33}\b")
+
+
+def hub_tree(branches, name="the repository"):
+    """Draw a kernel repository: its branches, the folders in each, the files in each folder.
+
+    branches  {branch: {path: bytes}}; 25 files at most can be read
+    """
+    rows = _tree_rows(branches)
+    height = min(0.8 + ROW * len(rows), palette.HEIGHT)
+    return picture(_hub_tree, rows, branches, name, size=(palette.WIDTH, height))
+
+
+def _tree_rows(branches):
+    """(branch, folder, file, bytes) a row; branch and folder only where they begin."""
+    rows = []
+    for branch, files in branches.items():
+        before = None
+        for index, (path, size) in enumerate(sorted(files.items())):
+            folder, _, file = path.rpartition("/")
+            rows.append((branch if index == 0 else "", folder if folder != before else "", file, size))
+            before = folder
+    return rows
+
+
+def _hub_tree(fig, rows, branches, name):
+    ax = fig.add_axes((0.01, 0.01, 0.98, 1 - 0.55 / fig.get_figheight()))
+    ax.set(xlim=(0, 100), ylim=(len(rows), -1))
+    ax.axis("off")
+    for x, title in ((0, "branch"), (13, "folder"), (60, "file")):
+        ax.text(x + 0.8, -0.45, title, va="center", fontsize=8, color=palette.GREY)
+    for y, (branch, folder, file, size) in enumerate(rows):
+        if branch:
+            height = sum(1 for _ in branches[branch]) - 0.16
+            fill = palette.GREY if branch == "main" else palette.BLUE
+            ax.add_patch(Rectangle((0, y + 0.08), 11, height, facecolor=fill))
+            ax.text(5.5, y + 0.08 + height / 2, branch, ha="center", va="center", fontweight="bold",
+                    color=palette.TEXT_ON[fill])
+        if folder:
+            height = sum(1 for path in branches[_branch_at(rows, y)] if path.rpartition("/")[0] == folder) - 0.16
+            is_variant = folder.startswith("build/")
+            ax.add_patch(Rectangle((13, y + 0.08), 45, height, facecolor=palette.SKY if is_variant else palette.RULE,
+                                   edgecolor=palette.LINE))
+            ax.text(14, y + 0.08 + height / 2, folder + "/", va="center", fontsize=8.2)
+        ax.text(60.8, y + 0.5, file, va="center", fontsize=8.2)
+        ax.text(99, y + 0.5, f"{size:,} bytes", va="center", ha="right", fontsize=8.2)
+    ax.set_title(name)
+    contents = ", ".join(f"{branch} with {_count(len(files), 'file')}" for branch, files in branches.items())
+    variants = sorted({folder.removeprefix("build/") for _, folder, _, _ in rows if folder.startswith("build/")})
+    return f"{name}: branches {contents}; build variants: {', '.join(variants) or 'none'}."
+
+
+def _branch_at(rows, y):
+    return next(branch for branch, *_ in reversed(rows[: y + 1]) if branch)
+
+
+def hub_requests(requests, said, title, is_ok=True):
+    """Draw the calls that a client made of a Hub, in order, what each asks, and what the client said in the end.
+
+    requests  hub.requests.Request, in order; HEAD and GET of one file share a row
+    said      what the program printed or raised
+    is_ok     whether it got what it wanted
+    """
+    rows = merged(requests)
+    lines = [line for part in shortened(said).splitlines() if part.strip() for line in textwrap.wrap(part, 112)]
+    lines = [*lines[:5], "…"] if len(lines) > 6 else lines
+    height = min(0.75 + ROW * (max(len(rows), 1) + len(lines) * 0.8), palette.HEIGHT)
+    return picture(_hub_requests, rows, lines, title, is_ok, len(requests), size=(palette.WIDTH, height))
+
+
+def merged(requests):
+    """Return (methods, path, status, purpose) a row: what was asked of one path in a row is one row."""
+    rows = []
+    for request in requests:
+        if rows and rows[-1][1:3] == (request.path, request.status):
+            rows[-1] = (f"{rows[-1][0]} {request.method}", *rows[-1][1:])
+        else:
+            rows.append((request.method, request.path, request.status, request.purpose))
+    return rows
+
+
+def shortened(text):
+    """Commit ids to seven digits, and addresses without the port, which is another one each time."""
+    return re.sub(r"http://127\.0\.0\.1:\d+", "", COMMIT.sub(r"\1…", text))
+
+
+def _hub_requests(fig, rows, lines, title, is_ok, count):
+    ax = fig.add_axes((0.01, 0.02, 0.98, 1 - 0.5 / fig.get_figheight()))
+    top = max(len(rows), 1)
+    bottom = top + 0.35 + 0.8 * len(lines)
+    ax.set(xlim=(0, 100), ylim=(bottom, 0))
+    ax.axis("off")
+    if not rows:
+        ax.text(1, 0.5, "no request: refused before the Hub is asked", va="center", fontsize=8.2, color=palette.GREY)
+    for y, (methods, path, status, purpose) in enumerate(rows):
+        fill = palette.SKY if status < 400 else palette.RED
+        ax.add_patch(Rectangle((0, y + 0.1), 4.6, 0.8, facecolor=fill))
+        ax.text(2.3, y + 0.5, status, ha="center", va="center", fontsize=7.8, color=palette.TEXT_ON[fill])
+        ax.text(5.6, y + 0.5, purpose, va="center", fontsize=8.2, fontweight="bold")
+        ax.text(33, y + 0.5, methods, va="center", fontsize=7)
+        ax.text(41, y + 0.5, _fitted(shortened(path)), va="center", fontsize=7)
+    bar, ink = (palette.BLUE, palette.INK) if is_ok else (palette.RED, palette.RED)
+    ax.add_patch(Rectangle((0, top + 0.2), 0.8, bottom - top - 0.2, facecolor=bar))
+    for index, line in enumerate(lines):
+        ax.text(2, top + 0.6 + 0.8 * index, line, va="center", fontsize=7.6, color=ink)
+    ax.set_title(title)
+    last = textwrap.shorten(" ".join(lines), 260, placeholder=" …")
+    return f"{title}: {_count(count, 'request')}; then: {last}".rstrip(".") + "."
+
+
+def _count(number, word):
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def _fitted(path, letters=88):
+    """A path that is too long loses its beginning: the files of a variant differ at the end."""
+    return path if len(path) <= letters else "…" + path[-letters + 1:]
