@@ -82,10 +82,11 @@ struct Choice {
 
 // The rule. Of the configurations that can read the operands, split 1 to 4 ways: those that give at least 9 of 10 CUs
 // work, if there are any; of these the one with the shortest estimate. The estimate is in clocks, of the CU with the
-// most workgroups: for each block of K the longer of its MFMAs and of its bytes, then the parts on their way to memory
-// and back. NOTE: not measured on hardware. A MI300X may well fetch more than 16 bytes a clock and CU from L2; see
-// notebook 09.
-constexpr int cus = 304, enough_cus = 274, most_parts = 4, bytes_per_clock = 16, flops_per_clock = 4096;
+// most workgroups: for each block of K the longer of its MFMAs and of its bytes, then a partial tile written by each
+// workgroup, and the last one's reading of all parts.
+// NOTE: not measured on hardware. Whether a CU gets 16 bytes a clock from L2 decides between the large tiles.
+constexpr int cus = 304, enough_cus = 274, most_parts = 4;
+constexpr int flops_per_clock = 4096, bytes_per_clock = 16, memory_bytes_per_clock = 8;  // of a CU; the last from HBM
 
 Choice choose(const Rows& a, const Rows& b, size_t workspace_bytes) {
     Choice best;
@@ -101,8 +102,8 @@ Choice choose(const Rows& a, const Rows& b, size_t workspace_bytes) {
             int64_t fetch = (c.tile_m + c.tile_n) * block_k / bytes_per_clock;
             int64_t per_block = mfma > fetch ? mfma : fetch;
             if (c.a == ANY) per_block *= 16;  // loads of one byte
-            int64_t clocks = ceil_div(tiles * parts, cus) * ceil_div(blocks, parts) * per_block;
-            if (parts > 1) clocks += (parts + 1) * c.tile_m * c.tile_n * 4 / bytes_per_clock;
+            int64_t rounds = ceil_div(tiles * parts, cus), clocks = rounds * ceil_div(blocks, parts) * per_block;
+            if (parts > 1) clocks += (rounds + parts) * c.tile_m * c.tile_n * 4 / memory_bytes_per_clock;
             bool fills = tiles * parts >= enough_cus;
             if (!best.config || fills > best_fills || (fills == best_fills && clocks < best_clocks)) {
                 best = here;
