@@ -1,5 +1,6 @@
 """Data in, picture out: pure functions, each returning a Picture that carries its sentence as `summary`."""
 
+from .build import lock_graph, variants
 from .formats import byte, number_line, rounding, spacing, two_formats, weight_histogram
 from .hub import hub_requests, hub_tree
 from .layout import block_grid, gemm_layout, memory_order
@@ -17,6 +18,7 @@ __all__ = [
     "gemm_layout",
     "hub_requests",
     "hub_tree",
+    "lock_graph",
     "memory_order",
     "number_line",
     "outlier_cost",
@@ -27,5 +29,6 @@ __all__ = [
     "similarity",
     "spacing",
     "two_formats",
+    "variants",
     "weight_histogram",
 ]

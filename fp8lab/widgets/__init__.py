@@ -8,6 +8,8 @@ from .layers import LayerExplorer, layer_explorer
 from .loading import LoadingExplorer, loading_explorer
 from .scaling import ScaleExplorer, scale_explorer
 from .shapes import ShapeExplorer, shape_explorer
+from .variants import VariantExplorer, variant_explorer
 
-__all__ = ["FormatExplorer", "LayerExplorer", "LoadingExplorer", "ScaleExplorer", "ShapeExplorer", "format_explorer",
-           "layer_explorer", "loading_explorer", "scale_explorer", "shape_explorer"]
+__all__ = ["FormatExplorer", "LayerExplorer", "LoadingExplorer", "ScaleExplorer", "ShapeExplorer", "VariantExplorer",
+           "format_explorer", "layer_explorer", "loading_explorer", "scale_explorer", "shape_explorer",
+           "variant_explorer"]

@@ -13,6 +13,8 @@ from matplotlib.text import Text
 from fp8lab import figures, formats, hardware, reference, scaling
 from fp8lab.figures import palette
 from fp8lab.figures.experiment import DISTRIBUTIONS, PLACES, SCALES, Point, measure
+from fp8lab.localbuild import ROOT
+from fp8lab.variants import REPOSITORIES, System
 
 E4M3FNUZ, E4M3FN = formats.E4M3FNUZ, formats.E4M3FN
 X = Point(outliers=4, strength=1024.0, rows=128, columns=256).matrix()
@@ -34,6 +36,8 @@ PICTURES = {
     "block_grid": lambda: figures.block_grid((384, 576), (128, 128)),
     "gemm_layout": lambda: figures.gemm_layout(300, 576, 384),
     "roofline": lambda: figures.roofline((1024, 1536, 7168)),
+    "variants": lambda: figures.variants(REPOSITORIES["one a torch version"], System(backend="rocm72")),
+    "lock_graph": lambda: figures.lock_graph(ROOT / "flake.lock"),
 }
 
 
