@@ -43,6 +43,7 @@ class Exercise:
     reference  the right value, or a function of the arguments of a case
     wrong      known wrong models; each gives other results than the reference and than every other model
     cases      for a function: () -> [(label, arguments)]
+    examine    for a text that some tool reads: text -> the sentence that the answer gets, right or wrong
     parts      names of the results, where there are several
     rtol       relative tolerance of numbers; codes and shapes are compared exactly by 0
     """
@@ -55,6 +56,7 @@ class Exercise:
     reference: Any
     wrong: tuple[Wrong, ...]
     cases: Callable[[], list[tuple[str, tuple]]] | None = None
+    examine: Callable[[Any], str] | None = None
     parts: tuple[str, ...] = ()
     rtol: float = 1e-5
 
@@ -65,7 +67,7 @@ class Exercise:
     def outputs(self, answer):
         """Return what an answer gives: its results on copies of the inputs, or the value itself."""
         if self.cases is None:
-            return [answer]
+            return [self.examine(answer) if self.examine else answer]
         return [answer(*copy.deepcopy(arguments)) for _, arguments in self.inputs]
 
     @cached_property
@@ -106,9 +108,9 @@ def _judge(exercise, answer):
     name = exercise.name
     if exercise.cases is None and callable(answer):
         return _not_yet(exercise, f"This exercise asks for a value; you gave the function {_call_name(answer)}.")
+    if _is_open(answer):
+        return _open(exercise)
     if exercise.cases is not None and not callable(answer):
-        if _is_open(answer):
-            return _open(exercise)
         return _not_yet(
             exercise,
             f"This exercise asks for the function itself; you gave {_shown(answer)}. "
@@ -128,6 +130,8 @@ def _judge(exercise, answer):
 
     differences = [difference(got, want, exercise.rtol, exercise.parts)
                    for got, want in zip(outputs, exercise.wanted, strict=True)]
+    if exercise.examine and any(differences):
+        differences = outputs
     if not any(differences):
         return Verdict(True, f"{exercise.id}: right.")
     for wrong in exercise.wrong:
@@ -150,7 +154,7 @@ def _not_yet(exercise, sentence, wrong=None):
 
 def _first_difference(exercise, differences):
     if exercise.cases is None:
-        return f"{differences[0]}."
+        return f"{differences[0].rstrip('.')}."
     right = sum(each is None for each in differences)
     first = next(i for i, each in enumerate(differences) if each)
     share = f"{right} of {len(differences)} cases are right. " if len(differences) > 1 else ""

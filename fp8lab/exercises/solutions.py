@@ -119,6 +119,37 @@ def place(m, n, k):
     return intensity, "memory" if intensity < hardware.MI300X.ridge else "compute"
 
 
+# exercise: 07.section
+rocm_section = """
+[kernel.gemm_rocm]
+backend = "rocm"
+rocm-archs = ["gfx942"]
+depends = ["torch"]
+src = [
+    "gemm/gemm_launcher.hip",
+    "gemm/gemm_launcher.h",
+    "gemm/gemm_kernel.h",
+    "gemm/mfma.h",
+]
+"""
+
+
+# exercise: 07.digest
+def file_digest(data):
+    return base64.b64encode(hashlib.sha256(data).digest()).decode()    # decode: bytes to text
+
+
+# exercise: 07.pick
+picks = {
+    "torch 2.13, ROCm 7.1": "B",       # torch and backend are equal
+    "torch 2.13, ROCm 7.2": "none",    # A is for another torch, B for another ROCm
+    "torch 2.12, ROCm 7.2": "A",
+    "torch 2.13, CPU": "D",            # C fits as well; stable ABI is preferred
+    "torch 2.14, CPU": "D",            # 2.14 has all that 2.10 had
+    "torch 2.9, CPU": "none",
+}
+
+
 # exercise: 08.remedy
 remedies = {
     "A kernel version or revision must be specified.": "version=1",

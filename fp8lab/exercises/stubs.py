@@ -95,6 +95,26 @@ def place(m, n, k):
     return ..., ...     # FILL IN: intensity, "memory" or "compute"
 
 
+# exercise: 07.section
+rocm_section = ...    # FILL IN: """ ... """ with [kernel.gemm_rocm] and what belongs under it (about 10 lines)
+
+
+# exercise: 07.digest
+def file_digest(data):
+    return ...    # FILL IN
+
+
+# exercise: 07.pick
+picks = {
+    "torch 2.13, ROCm 7.1": ...,    # FILL IN: "A", "B", "C", "D" or "none"
+    "torch 2.13, ROCm 7.2": ...,
+    "torch 2.12, ROCm 7.2": ...,
+    "torch 2.13, CPU": ...,
+    "torch 2.14, CPU": ...,
+    "torch 2.9, CPU": ...,
+}
+
+
 # exercise: 08.remedy
 remedies = {    # FILL IN: each of the six remedies once, as text
     "A kernel version or revision must be specified.": ...,

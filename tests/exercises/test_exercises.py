@@ -10,14 +10,14 @@ import pytest
 import torch
 
 from fp8lab import formats, hardware
-from fp8lab.exercises import EXERCISES, check, solution, stub
+from fp8lab.exercises import EXERCISES, check, lesson07, solution, stub
 from fp8lab.exercises.exercise import difference
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 MISTAKES = [(exercise, wrong) for exercise in EXERCISES.values() for wrong in exercise.wrong]
 IDS = [f"{exercise.id}: {wrong.name}" for exercise, wrong in MISTAKES]
 FUNCTIONS = [exercise for exercise in EXERCISES.values() if exercise.cases]
-VALUES = [exercise for exercise in EXERCISES.values() if not exercise.cases]
+VALUES = [exercise for exercise in EXERCISES.values() if isinstance(exercise.reference, dict)]
 
 
 def answer_of(text, name):
@@ -123,6 +123,24 @@ def test_wrong_entry_is_named_and_the_right_one_not_told(exercise):
         other = "something else" if isinstance(right, str) else 0x33
         text = check(exercise.id, {**exercise.reference, key: other}).text
         assert f"the entry {key!r} is not {other!r}" in text and "needs" not in text
+
+
+@pytest.mark.parametrize(("old", "new", "says"), [
+    ('backend = "rocm"', 'backend = "vulkan"', "The parser says: Unknown variant vulkan. Expected one of cpu, cuda"),
+    ('["torch"]', "torch", "TOML parse error at line 5"),
+    ("[kernel.gemm_rocm]", "[kernel.gemm_cpu]", "The parser says: TOML parse error at line"),
+    ('"gemm/mfma.h"', '"gemm/lds.h"', "[kernel.gemm_rocm] lists gemm/lds.h, which does not exist"),
+    ("[kernel.gemm_rocm]", "[kernel.mine]", "right"),
+    ("gfx942", "gfx90a", "It is built for gfx90a, needs gfx942 and no other"),
+    ('"gfx942"', "", "It is built for no GPU"),
+])
+def test_section_gets_the_real_parsers_answer(old, new, says):
+    text = EXERCISES["07.section"].reference
+    assert old in text and says in check("07.section", text.replace(old, new)).text
+
+
+def test_picks_are_those_of_the_kernels_library():
+    assert lesson07.picked_by_the_library() == EXERCISES["07.pick"].reference
 
 
 def test_partly_right_function_says_how_much_and_what_first():
