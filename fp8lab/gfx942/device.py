@@ -90,7 +90,7 @@ class Device:
         seconds = prepared.run()
         findings = prepared.findings()
         if launch.failed:
-            raise KernelFault([f for f in findings if f.kind in FATAL or not self._check_bits] or findings)
+            raise KernelFault([f for f in findings if f.kind in FATAL or f.kind.endswith("out-of-bounds")] or findings)
         instructions, traffic = prepared.program.instructions, prepared.traffic
         counts = Counts(instructions, prepared.counts)
         return Run(seconds, counts, findings, lds_traffic(instructions, traffic), global_traffic(instructions, traffic))

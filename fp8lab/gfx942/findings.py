@@ -165,7 +165,7 @@ def _message(kind, r, buffers):
         return f"{register_name(address, 1)} is used {size} wait states too early, insert s_nop {size - 1}"
     if kind == "barrier-divergence":
         return (
-            "waves of one workgroup meet at different s_barriers"
+            "waves of one workgroup meet at different s_barriers (ping-pong schedules do so on purpose)"
             if size
             else "a wave ended while others wait at s_barrier"
         )

@@ -59,6 +59,11 @@ def test_out_of_bounds_with_checks_off_is_a_fault_and_not_a_crash():
         kinds("v_mov_b32_e32 v2, 0x100\n  global_load_dword v60, v2, s[4:5]\n  s_waitcnt vmcnt(0)", checks="none")
 
 
+def test_out_of_bounds_is_a_fault_too_where_only_other_checks_are_on():
+    with pytest.raises(KernelFault, match="global-out-of-bounds"):
+        kinds("v_mov_b32_e32 v2, 0x100\n  global_load_dword v60, v2, s[4:5]\n  s_waitcnt vmcnt(0)", checks="lds")
+
+
 def test_a_buffer_descriptor_hides_what_is_out_of_range():
     """num_records is what the hardware checks: the load gives 0, the store is dropped, and neither is a mistake."""
     body = """s_mov_b64 s[12:13], s[4:5]\n  s_mov_b32 s14, 0x80\n  s_mov_b32 s15, 0x20000

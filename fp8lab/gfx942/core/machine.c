@@ -18,7 +18,7 @@ void report(Wave* w, const Ins* in, u32 kind, u32 lane, u64 address, u32 size, u
     Launch* launch = w->launch;
     u32 at = in ? (u32)(in - launch->program) : NONE32;
     int fatal = kind == FOUND_TRAP || kind == FOUND_BAD_JUMP || kind == FOUND_UNSUPPORTED ||
-                (!launch->checks && (kind == FOUND_GLOBAL_BOUNDS || kind == FOUND_SCRATCH_BOUNDS));
+                (!(launch->checks & CHECK_BOUNDS) && (kind == FOUND_GLOBAL_BOUNDS || kind == FOUND_SCRATCH_BOUNDS));
     if (fatal) w->state = FAULTED;
     if (!fatal) {
         static const u32 needs[] = {CHECK_BOUNDS, CHECK_BOUNDS, CHECK_BOUNDS, CHECK_ALIGNMENT, CHECK_LDS, CHECK_LDS, CHECK_WAITS,
