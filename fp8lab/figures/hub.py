@@ -80,13 +80,14 @@ def hub_requests(requests, said, title, is_ok=True):
 
 
 def merged(requests):
-    """Return (methods, path, status, purpose) a row: what was asked of one path in a row is one row."""
+    """Return [methods, path, status, purpose] a row: a GET joins the HEAD of its path, also across others."""
     rows = []
     for request in requests:
-        if rows and rows[-1][1:3] == (request.path, request.status):
-            rows[-1] = (f"{rows[-1][0]} {request.method}", *rows[-1][1:])
+        head = ["HEAD", request.path, request.status, request.purpose]
+        if request.method == "GET" and head in rows:
+            rows[rows.index(head)][0] = "HEAD GET"
         else:
-            rows.append((request.method, request.path, request.status, request.purpose))
+            rows.append([request.method, *head[1:]])
     return rows
 
 

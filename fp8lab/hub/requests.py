@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 LINE = re.compile(r'"(?P<method>[A-Z]+) (?P<target>\S+) HTTP/[\d.]+" (?P<status>\d{3})')
 PURPOSES = (  # the first pattern that fits
-    (r"/api/agent-harnesses", "which programs count as agents?"),
+    (r"/api/agent-harnesses", "who counts as an agent?"),
     (r"/api/organizations/", "is the publisher trusted?"),
     (r"/api/kernels/[^/]+/[^/]+/refs", "which versions are there?"),
     (r"/api/kernels/[^/]+/[^/]+/tree/.+/build$", "which variants are there?"),

@@ -14,7 +14,7 @@ BRANCHES = {"main": {"README.md": 1062}, "v1": {".gitattributes": 42, "benchmark
     f"build/{variant}/{file}": 1000 + size for variant in ("torch-cpu", "torch213-cxx11-rocm72-x86_64-linux")
     for size, file in enumerate(("__init__.py", "_ops.py", "metadata.json"))}}}
 PATH = "/kernels/myorg/gemm/resolve/0123456789012345678901234567890123456789/build/torch-cpu/{}"
-REQUESTS = [Request("GET", "/api/kernels/myorg/gemm/refs", 200),
+REQUESTS = [Request("GET", "/api/agent-harnesses", 404), Request("GET", "/api/kernels/myorg/gemm/refs", 200),
             *(Request("GET", PATH.format(f"a_file_of_some_length_{number}.py"), 200) for number in range(12))]
 PICTURES = [figures.hub_tree(BRANCHES, "myorg/gemm"), figures.hub_tree(BRANCHES | {"v2": BRANCHES["v1"]}, "two"),
             figures.hub_requests(REQUESTS, "returns", "a call"),
