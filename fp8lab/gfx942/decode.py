@@ -535,6 +535,8 @@ def _mai(words, address, opcode):
         for key, value in (("cbsz", bits(low, 8, 3)), ("abid", bits(low, 11, 4)), ("blgp", bits(high, 29, 3)))
         if value
     }
+    if modifiers:
+        _refuse(op, address, ", ".join(f"{key}:{value}" for key, value in modifiers.items()))
     dst = [_accumulators(Operand(vdst, sizes[0]), acc_cd)]
     return Instruction(address, 8, op, op.name, dst, src, modifiers)
 

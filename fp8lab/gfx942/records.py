@@ -5,7 +5,7 @@ The layout of RECORD is struct Ins of core/state.h; a test and core.sizes() hold
 
 import numpy as np
 
-from fp8lab.gfx942.decode import CONSTANT, EXEC, NONE, VCC, VGPR, words_of
+from fp8lab.gfx942.decode import CONSTANT, EXEC, NONE, VCC, VGPR, DecodeError, words_of
 from fp8lab.gfx942.isa import BY_NAME
 
 RECORD = np.dtype(
@@ -209,6 +209,8 @@ def _vector(r, i, kind):
         r["dst_sel"], r["dst_unused"] = m["dst_sel"], m["dst_unused"]
         result = 1
     if "dpp_ctrl" in m:
+        if any(type.startswith("mask") for type in op.dst):
+            raise DecodeError(f"{i.address:#x}: {i.name} with DPP, whose mask the emulator does not have")
         r["dpp"], r["dpp_ctrl"], r["bound_ctrl"] = 1, m["dpp_ctrl"], m["bound_ctrl"]
         r["row_mask"], r["bank_mask"] = m["row_mask"], m["bank_mask"]
         fancy |= 1
