@@ -382,9 +382,6 @@ class _Launch(ctypes.Structure):
                 "properties",
                 "preload_words",
                 "preload_offset",
-                "vgprs",
-                "agprs",
-                "accum_offset",
             )
         ]
         + [(n, ctypes.c_uint64) for n in ("kernarg", "dispatch_packet", "code_base")]
@@ -398,7 +395,6 @@ class _Launch(ctypes.Structure):
                 "fast_mfma",
                 "threads",
                 "max_resident",
-                "shuffle",
                 "finding_limit",
             )
         ]

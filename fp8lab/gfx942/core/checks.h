@@ -220,7 +220,7 @@ static void note_hazards(Wave* w, const Ins* in) {
         if (r.first < VGPR) continue;
         for (u32 i = r.first; i < (u32)r.first + r.count; i++) {
             if (k >= in->uses || (in->unit == UNIT_MATRIX && k == 2)) w->last_use[i] = w->clock;
-            MatrixUse use = {w->clock, in->passes, (in->flags & IS_XDL) != 0, (in->flags & IS_DGEMM) != 0, 0, r.first, r.count};
+            MatrixUse use = {w->clock, in->passes, (in->flags & IS_XDL) != 0, (in->flags & IS_DGEMM) != 0, r.first, r.count};
             if (k < in->uses) {
                 if (in->unit == UNIT_MATRIX && k == 2) w->matrix_read[i] = use;
                 continue;

@@ -52,7 +52,7 @@ struct Ins {
     u8 fancy;        // bit k: source k needs the slow path (modifiers, SDWA, DPP)
     u8 fancy_result; // the result needs the slow path
     u8 clamp, omod, sdwa, dpp;
-    u8 src_sel[2], dst_sel, dst_unused, bound_ctrl, row_mask, bank_mask, cbsz, abid, blgp;
+    u8 src_sel[2], dst_sel, dst_unused, bound_ctrl, row_mask, bank_mask;
     u16 dpp_ctrl;
     u8 kind[4];      // Kind of each source
     u8 result_kind, result_words, keep_high;
@@ -65,7 +65,7 @@ struct Ins {
     void (*run)(Wave*, const Ins*);
     const u32* splat[4];  // constant sources, one copy a lane: [2][LANES]
 };
-enum { OFFEN = 1, IDXEN = 2, RETURNS = 4, DST_HIGH = 8, HAS_SCALAR_OFFSET = 16, IS_XDL = 32, IS_TRANS = 64, IS_DGEMM = 128,
+enum { OFFEN = 1, IDXEN = 2, RETURNS = 4, DST_HIGH = 8, IS_XDL = 32, IS_TRANS = 64, IS_DGEMM = 128,
        STORES_HIGH = 256, COPIES = 512, LENIENT = 1024, FIRST_LANE = 2048 };
 enum { UNIT_OTHER, UNIT_VALU, UNIT_SALU, UNIT_MATRIX, UNIT_LDS, UNIT_VMEM_LOAD, UNIT_VMEM_STORE, UNIT_VMEM_LDS, UNIT_FLAT,
        UNIT_SMEM, UNIT_WAIT, UNIT_BARRIER, UNIT_NOP };
@@ -111,7 +111,7 @@ enum { NOBODY = 255, SEVERAL = 254 };
 
 typedef struct {
     u32 when;  // the wave's clock when an MFMA wrote (or read as C) this register
-    u8 passes, xdl, dgemm, full;
+    u8 passes, xdl, dgemm;
     u16 first, count;
 } MatrixUse;
 
@@ -167,10 +167,10 @@ struct Workgroup {
 struct Launch {
     const Ins* program;
     u32 instructions, entry, lds_bytes, scratch_bytes, block[3], grid[3];
-    u32 rsrc1, rsrc2, properties, preload_words, preload_offset, vgprs, agprs, accum_offset;
+    u32 rsrc1, rsrc2, properties, preload_words, preload_offset;
     u64 kernarg, dispatch_packet, code_base;
     const Range* ranges;
-    u32 range_count, checks, trace, fast_mfma, threads, max_resident, shuffle, finding_limit;
+    u32 range_count, checks, trace, fast_mfma, threads, max_resident, finding_limit;
     u64 hang_after;
     const u32* order;  // workgroups in the order they start
     u32 workgroups;
