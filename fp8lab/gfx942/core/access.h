@@ -8,17 +8,17 @@
 typedef enum { READ, WRITE, ATOMIC } Intent;
 
 typedef struct {
-    u64 lanes;         // the active ones
-    u8* host[LANES];   // where lane l's bytes are, or null
-    u64 device[LANES]; // the kernel's own address, for reports and the trace
-    u8 words[LANES];   // only if partial: how many dwords of lane l are inside the buffer
+    u64 lanes;          // the active ones
+    u8* host[LANES];    // where lane l's bytes are, or null
+    u64 device[LANES];  // the kernel's own address, for reports and the trace
+    u8 words[LANES];    // only if partial: how many dwords of lane l are inside the buffer
     int partial;
 } Access;
 
 #include "checks.h"
 #include "trace.h"
 
-// --- device memory ---------------------------------------------------------------------------------------------------
+// --- device memory ---
 OUT_OF_LINE static const Range* range_of(Wave* w, u64 address, u32 size) {
     const Launch* launch = w->launch;
     const Range* r = w->recent;
@@ -48,23 +48,27 @@ OUT_OF_LINE static void translate(Wave* w, const Ins* in, Access* at, u32 size, 
     u32 first = (u32)__builtin_ctzll(at->lanes);
     u64 lo = at->device[first], hi = lo;
     if (at->lanes == ~0ull) {
-        for (u32 l = 0; l < LANES; l++) lo = at->device[l] < lo ? at->device[l] : lo, hi = at->device[l] > hi ? at->device[l] : hi;
+        for (u32 l = 0; l < LANES; l++)
+            lo = at->device[l] < lo ? at->device[l] : lo, hi = at->device[l] > hi ? at->device[l] : hi;
     } else {
-        EACH_ACTIVE(at->lanes) lo = at->device[l] < lo ? at->device[l] : lo, hi = at->device[l] > hi ? at->device[l] : hi;
+        EACH_ACTIVE (at->lanes)
+            lo = at->device[l] < lo ? at->device[l] : lo, hi = at->device[l] > hi ? at->device[l] : hi;
     }
     const Range* r = range_of(w, lo, size);
     if (r && hi + size <= r->hi && (intent == READ || r->writable)) {
         u64 delta = (u64)r->delta;
-        EACH_LANE at->host[l] = (u8*)(at->device[l] + delta);
+        EACH_LANE
+            at->host[l] = (u8*)(at->device[l] + delta);
     } else {
-        EACH_ACTIVE(at->lanes) at->host[l] = host_address(w, in, (u32)l, at->device[l], size, intent);
+        EACH_ACTIVE (at->lanes) at->host[l] = host_address(w, in, (u32)l, at->device[l], size, intent);
     }
     if (intent != READ) w->group->progressed = 1;
     if (intent == ATOMIC)
-        EACH_ACTIVE(at->lanes) if (at->device[l] & (size - 1)) {
-            report(w, in, FOUND_MISALIGNED, (u32)l, at->device[l], size, 0);
-            at->host[l] = 0;
-        }
+        EACH_ACTIVE (at->lanes)
+            if (at->device[l] & (size - 1)) {
+                report(w, in, FOUND_MISALIGNED, (u32)l, at->device[l], size, 0);
+                at->host[l] = 0;
+            }
     if (w->traffic) trace_global(w, in, at, size);
 }
 
@@ -75,9 +79,11 @@ OUT_OF_LINE static void global_addresses(Wave* w, const Ins* in, Access* at) {
     const u32* lo = w->v[in->src[0] - VGPR];
     if (in->src[1] != NONE) {
         u64 base = pair(w, in->src[1]) + (u64)offset;
-        EACH_LANE at->device[l] = base + lo[l];
+        EACH_LANE
+            at->device[l] = base + lo[l];
     } else {
-        EACH_LANE at->device[l] = ((u64)lo[l] | (u64)lo[LANES + l] << 32) + (u64)offset;
+        EACH_LANE
+            at->device[l] = ((u64)lo[l] | (u64)lo[LANES + l] << 32) + (u64)offset;
     }
 }
 OUT_OF_LINE static void find_global(Wave* w, const Ins* in, Access* at, u32 size, Intent intent) {
@@ -85,7 +91,7 @@ OUT_OF_LINE static void find_global(Wave* w, const Ins* in, Access* at, u32 size
     translate(w, in, at, size, intent);
 }
 
-// --- scratch: a private array a lane ---------------------------------------------------------------------------------
+// --- scratch: a private array a lane ---
 OUT_OF_LINE static u8* scratch_address(Wave* w, const Ins* in, u32 lane, u64 offset, u32 size, Intent intent) {
     u32 room = w->launch->scratch_bytes;
     if (offset + size <= room) return w->scratch + (u64)lane * room + offset;
@@ -96,13 +102,13 @@ OUT_OF_LINE static void find_scratch(Wave* w, const Ins* in, Access* at, u32 siz
     at->lanes = pair(w, EXEC);
     at->partial = 0;
     u32 base = (u32)in->offset[0] + (in->src[1] != NONE ? w->s[in->src[1]] : 0);
-    EACH_ACTIVE(at->lanes) {
+    EACH_ACTIVE (at->lanes) {
         at->device[l] = (u32)(base + (in->src[0] != NONE ? w->v[in->src[0] - VGPR][l] : 0));
         at->host[l] = scratch_address(w, in, (u32)l, at->device[l], size, intent);
     }
 }
 
-// --- LDS -------------------------------------------------------------------------------------------------------------
+// --- LDS ---
 OUT_OF_LINE static u8* lds_address(Wave* w, const Ins* in, u32 lane, u64 address, u32 size, Intent intent) {
     if (address + size <= w->launch->lds_bytes) return w->group->lds + address;
     report(w, in, FOUND_LDS_BOUNDS, lane, address, size, intent);
@@ -123,7 +129,7 @@ OUT_OF_LINE static void find_lds(Wave* w, const Ins* in, Access* at, u32 size, I
     }
     u32 needs = intent == ATOMIC ? size : size < 4 ? size : 4;
     if ((u64)worst + size > w->launch->lds_bytes || low_bits & (needs - 1)) {
-        EACH_ACTIVE(at->lanes) {
+        EACH_ACTIVE (at->lanes) {
             at->host[l] = lds_address(w, in, (u32)l, at->device[l], size, intent);
             if (at->host[l] && at->device[l] & (needs - 1)) {
                 report(w, in, FOUND_MISALIGNED, (u32)l, at->device[l], size, 1);
@@ -140,7 +146,7 @@ OUT_OF_LINE static void find_lds(Wave* w, const Ins* in, Access* at, u32 size, I
 OUT_OF_LINE static void find_flat(Wave* w, const Ins* in, Access* at, u32 size, Intent intent) {
     global_addresses(w, in, at);
     u64 special = 0;
-    EACH_ACTIVE(at->lanes) {
+    EACH_ACTIVE (at->lanes) {
         u64 aperture = at->device[l] >> 32;
         if (aperture == 0x10000 || aperture == 0x20000) special |= 1ull << l;
     }
@@ -152,7 +158,7 @@ OUT_OF_LINE static void find_flat(Wave* w, const Ins* in, Access* at, u32 size, 
     at->lanes = active & ~special;
     translate(w, in, at, size, intent);
     Access shared = {0};
-    EACH_ACTIVE(special) {
+    EACH_ACTIVE (special) {
         u64 low = at->device[l] & 0xffffffff;
         if (at->device[l] >> 32 == 0x20000) at->host[l] = scratch_address(w, in, (u32)l, low, size, intent);
         else {
@@ -166,7 +172,7 @@ OUT_OF_LINE static void find_flat(Wave* w, const Ins* in, Access* at, u32 size, 
     if (shared.lanes && w->traffic) trace_lds(w, in, &shared, size, intent);
 }
 
-// --- buffers: a descriptor {base 48 bits, stride 14, num_records, flags} -----------------------------------------------
+// --- buffers: a descriptor {base 48 bits, stride 14, num_records, flags} ---
 // Raw buffers (no stride or no index) are checked dword by dword, structured ones record by record.
 // Source: CDNA3 ISA guide, "Buffer Addressing"; the scalar offset counts in the range check of raw buffers.
 OUT_OF_LINE static void find_buffer(Wave* w, const Ins* in, Access* at, u32 size, Intent intent) {
@@ -186,55 +192,67 @@ OUT_OF_LINE static void find_buffer(Wave* w, const Ins* in, Access* at, u32 size
         u32 offset = (u32)in->offset[0] + (in->flags & OFFEN ? w->v[offset_register][l] : 0);
         u32 index = in->flags & IDXEN ? w->v[index_register][l] : 0;
         u64 start = structured ? offset : (u64)offset + soffset;
-        u64 fits = structured ? (index < records && start + size <= stride ? size / 4 + (size < 4) : 0)
+        u64 fits = structured                ? (index < records && start + size <= stride ? size / 4 + (size < 4) : 0)
                    : start + size <= records ? size / 4 + (size < 4)
-                   : size >= 4 && start + 4 <= records ? (records - start) / 4 : 0;
+                   : size >= 4 && start + 4 <= records ? (records - start) / 4
+                                                       : 0;
         at->words[l] = (u8)fits;
         at->device[l] = base + soffset + offset + (u64)index * stride;
         at->host[l] = 0;
     }
     u64 whole = 0;
     u32 all = size / 4 + (size < 4);
-    EACH_ACTIVE(active) {
+    EACH_ACTIVE (active) {
         if (at->words[l] == all) whole |= 1ull << l;
         else if (at->words[l]) inside |= 1ull << l;
     }
     at->lanes = whole;
     translate(w, in, at, size, intent);
-    EACH_ACTIVE(active & ~whole) {
+    EACH_ACTIVE (active & ~whole) {
         at->host[l] = inside >> l & 1 ? host_address(w, in, (u32)l, at->device[l], 4u * at->words[l], intent) : 0;
     }
     at->lanes = active;
     at->partial = inside != 0;
 }
 
-// --- moving bytes ----------------------------------------------------------------------------------------------------
-static inline u32 load_u32(const u8* p) { u32 x; memcpy(&x, p, 4); return x; }
+// --- moving bytes ---
+static inline u32 load_u32(const u8* p) {
+    u32 x;
+    memcpy(&x, p, 4);
+    return x;
+}
 
-#define MOVE_WORDS(N)                                                                       \
-    OUT_OF_LINE static void load_words_##N(Wave* w, u32 d, const Access* at) {                          \
-        u32* D = w->v[d - VGPR];                                                            \
-        EACH_ACTIVE(at->lanes) {                                                            \
-            const u8* p = at->host[l];                                                      \
-            if (p) for (u32 i = 0; i < N; i++) D[i * LANES + l] = load_u32(p + 4 * i);      \
-            else for (u32 i = 0; i < N; i++) D[i * LANES + l] = 0;                          \
-        }                                                                                   \
-    }                                                                                       \
-    OUT_OF_LINE static void store_words_##N(Wave* w, u32 d, const Access* at) {                         \
-        const u32* D = w->v[d - VGPR];                                                      \
-        EACH_ACTIVE(at->lanes) if (at->host[l])                                             \
-            for (u32 i = 0; i < N; i++) memcpy(at->host[l] + 4 * i, &D[i * LANES + l], 4);  \
+#define MOVE_WORDS(N)                                                                          \
+    OUT_OF_LINE static void load_words_##N(Wave* w, u32 d, const Access* at) {                 \
+        u32* D = w->v[d - VGPR];                                                               \
+        EACH_ACTIVE (at->lanes) {                                                              \
+            const u8* p = at->host[l];                                                         \
+            if (p)                                                                             \
+                for (u32 i = 0; i < N; i++) D[i * LANES + l] = load_u32(p + 4 * i);            \
+            else                                                                               \
+                for (u32 i = 0; i < N; i++) D[i * LANES + l] = 0;                              \
+        }                                                                                      \
+    }                                                                                          \
+    OUT_OF_LINE static void store_words_##N(Wave* w, u32 d, const Access* at) {                \
+        const u32* D = w->v[d - VGPR];                                                         \
+        EACH_ACTIVE (at->lanes)                                                                \
+            if (at->host[l])                                                                   \
+                for (u32 i = 0; i < N; i++) memcpy(at->host[l] + 4 * i, &D[i * LANES + l], 4); \
     }
-MOVE_WORDS(1) MOVE_WORDS(2) MOVE_WORDS(3) MOVE_WORDS(4)
+MOVE_WORDS(1)
+MOVE_WORDS(2)
+MOVE_WORDS(3)
+MOVE_WORDS(4)
 #undef MOVE_WORDS
 
 OUT_OF_LINE static void move_partial(Wave* w, u32 d, const Access* at, u32 n, int store) {
     u32* D = w->v[d - VGPR];
-    EACH_ACTIVE(at->lanes) for (u32 i = 0; i < n; i++) {
-        u8* p = at->host[l] && i < at->words[l] ? at->host[l] + 4 * i : 0;
-        if (store && p) memcpy(p, &D[i * LANES + l], 4);
-        if (!store) D[i * LANES + l] = p ? load_u32(p) : 0;
-    }
+    EACH_ACTIVE (at->lanes)
+        for (u32 i = 0; i < n; i++) {
+            u8* p = at->host[l] && i < at->words[l] ? at->host[l] + 4 * i : 0;
+            if (store && p) memcpy(p, &D[i * LANES + l], 4);
+            if (!store) D[i * LANES + l] = p ? load_u32(p) : 0;
+        }
 }
 static inline void load_words(Wave* w, u32 d, const Access* at, u32 n) {
     if (at->partial) move_partial(w, d, at, n, 0);
@@ -261,7 +279,7 @@ OUT_OF_LINE static void store_to_lds(Wave* w, const Ins* in, Access* at, u32 l, 
     (void)at;
 }
 
-// --- scalar memory ---------------------------------------------------------------------------------------------------
+// --- scalar memory ---
 OUT_OF_LINE static void scalar_load(Wave* w, const Ins* in, u32 words, int buffer) {
     u32 register_offset = in->src[1] != NONE ? scalar_u32(w, in, 1) : 0;
     u64 offset = (u64)(i64)in->offset[0] + register_offset;
@@ -295,10 +313,10 @@ OUT_OF_LINE static void scalar_store(Wave* w, const Ins* in, u32 words, int buff
     (void)buffer;
 }
 
-// --- exchange between lanes through the LDS crossbar -------------------------------------------------------------------
+// --- exchange between lanes through the LDS crossbar ---
 static void deliver(Wave* w, const Ins* in, const u32* x) {
     u32* D = w->v[in->d - VGPR];
-    EACH_ACTIVE(pair(w, EXEC)) D[l] = x[l];
+    EACH_ACTIVE (pair(w, EXEC)) D[l] = x[l];
 }
 static void bpermute(Wave* w, const Ins* in) {  // each lane fetches from the lane it names; an inactive one gives 0
     const u32 *address = w->v[in->src[0] - VGPR], *data = w->v[in->src[1] - VGPR];
@@ -313,7 +331,7 @@ static void bpermute(Wave* w, const Ins* in) {  // each lane fetches from the la
 static void permute(Wave* w, const Ins* in) {  // each lane sends to the lane it names; the highest sender wins
     const u32 *address = w->v[in->src[0] - VGPR], *data = w->v[in->src[1] - VGPR];
     u32 x[LANES] = {0};
-    EACH_ACTIVE(pair(w, EXEC)) x[(address[l] + (u32)in->offset[0]) >> 2 & 63] = data[l];
+    EACH_ACTIVE (pair(w, EXEC)) x[(address[l] + (u32)in->offset[0]) >> 2 & 63] = data[l];
     deliver(w, in, x);
 }
 static void swizzle(Wave* w, const Ins* in) {  // offset bit 15: a quad permutation, else and, or, xor on 32 lanes
@@ -325,8 +343,9 @@ static void swizzle(Wave* w, const Ins* in) {  // offset bit 15: a quad permutat
         return;
     }
     for (u32 l = 0; l < LANES; l++) {
-        u32 from = offset & 0x8000 ? (l & ~3u) | (offset >> 2 * (l & 3) & 3)
-                                   : (l & 32) | ((((l & 31) & (offset & 31)) | (offset >> 5 & 31)) ^ (offset >> 10 & 31));
+        u32 from = offset & 0x8000
+                       ? (l & ~3u) | (offset >> 2 * (l & 3) & 3)
+                       : (l & 32) | ((((l & 31) & (offset & 31)) | (offset >> 5 & 31)) ^ (offset >> 10 & 31));
         x[l] = exec >> from & 1 ? data[from] : 0;
     }
     deliver(w, in, x);

@@ -4,12 +4,28 @@
 
 #include "state.h"
 
-static inline float as_f32(u32 x) { float y; memcpy(&y, &x, 4); return y; }
-static inline u32 bits_f32(float x) { u32 y; memcpy(&y, &x, 4); return y; }
-static inline double as_f64(u64 x) { double y; memcpy(&y, &x, 8); return y; }
-static inline u64 bits_f64(double x) { u64 y; memcpy(&y, &x, 8); return y; }
+static inline float as_f32(u32 x) {
+    float y;
+    memcpy(&y, &x, 4);
+    return y;
+}
+static inline u32 bits_f32(float x) {
+    u32 y;
+    memcpy(&y, &x, 4);
+    return y;
+}
+static inline double as_f64(u64 x) {
+    double y;
+    memcpy(&y, &x, 8);
+    return y;
+}
+static inline u64 bits_f64(double x) {
+    u64 y;
+    memcpy(&y, &x, 8);
+    return y;
+}
 
-// --- bits: "find first" gives -1 where there is none -----------------------------------------------------------------
+// --- bits: "find first" gives -1 where there is none ---
 static inline u32 reverse_u32(u32 x) {
     x = (x >> 1 & 0x55555555) | (x & 0x55555555) << 1;
     x = (x >> 2 & 0x33333333) | (x & 0x33333333) << 2;
@@ -85,7 +101,7 @@ static inline u32 permute_bytes(u32 a, u32 b, u32 c) {
     return out;
 }
 
-// --- float16 and bfloat16 --------------------------------------------------------------------------------------------
+// --- float16 and bfloat16 ---
 static inline float f32_from_f16(u32 h) {
     u32 sign = (h & 0x8000) << 16, magnitude = h & 0x7fff;
     // normal: rebias by 112; the multiplication also turns denormals into normals
@@ -99,7 +115,7 @@ static inline u32 f16_from_f32(float x) {
     if (magnitude > 0x7f800000) return sign | 0x7e00 | (magnitude >> 13 & 0x1ff);  // NaN, quiet
     if (magnitude >= 0x477ff000) return sign | 0x7c00;                             // rounds to 65536 or more
     if (magnitude < 0x38800000) {                                                  // below 2^-14: a denormal
-        float rounded = as_f32(magnitude) + 0.5f;                                  // ulp of 0.5 is 2^-24, f16's smallest
+        float rounded = as_f32(magnitude) + 0.5f;  // ulp of 0.5 is 2^-24, f16's smallest
         return sign | (bits_f32(rounded) - 0x3f000000);
     }
     u32 odd = magnitude >> 13 & 1;
@@ -142,7 +158,7 @@ static inline u32 add_bf16x2(u32 a, u32 b) {
            bf16_from_f32(as_f32(a & 0xffff0000) + as_f32(b & 0xffff0000)) << 16;
 }
 
-// --- FP8, fnuz: value = m * 2^(e - bias - mantissa bits), 0x80 is NaN, there is no -0 and no infinity -------------------
+// --- FP8, fnuz: value = m * 2^(e - bias - mantissa bits), 0x80 is NaN, there is no -0 and no infinity ---
 static inline float f32_from_fp8(u32 x) {
     u32 e = x >> 3 & 15, m = x & 7;
     float value = as_f32((e ? e - 8 + 127 : 1 - 8 + 127) << 23) * (e ? 1 + m * 0x1p-3f : m * 0x1p-3f);
@@ -176,7 +192,7 @@ static inline u32 bf8x2_from_f32(float a, float b, u32 mode) {
     return fnuz_from_f32(a, mode, 2, 16) | fnuz_from_f32(b, mode, 2, 16) << 8;
 }
 
-// --- IEEE details ----------------------------------------------------------------------------------------------------
+// --- IEEE details ---
 static inline float round_even_f32(float x) {
     float magnitude = fabsf(x), big = 0x1p23f;
     float rounded = magnitude < big ? (magnitude + big) - big : magnitude;
@@ -263,42 +279,42 @@ static inline u32 class_f64(double x) {
     return class_of((int)(u >> 63), u >> 52 & 2047, 2047, u & 0xfffffffffffffull, u >> 51 & 1);
 }
 
-// --- division: a is what to scale (b or c), b the denominator, c the numerator ------------------------------------------
+// --- division: a is what to scale (b or c), b the denominator, c the numerator ---
 // Source: CDNA3 ISA guide, V_DIV_SCALE, V_DIV_FIXUP. The quotient must not lose bits to a denormal on the way.
-#define DIVISION(T, U, bits_of, as, ldexp_, MANTISSA, EXPONENTS, FAR, SCALE, TINY, UNDER)                                  \
-    static inline u32 exponent_##T(T x) { return (u32)(bits_of(x) >> MANTISSA) & EXPONENTS; }                              \
-    static inline int denormal_##T(double x, T y) { return y != 0 && exponent_##T(y) == 0; }                              \
-    static inline T div_scale_##U(T a, T b, T c, u32* scaled) {                                                           \
-        *scaled = 0;                                                                                                      \
-        if (b == 0 || c == 0) return (T)NAN;                                                                              \
-        i32 apart = (i32)exponent_##T(c) - (i32)exponent_##T(b);                                                          \
-        T reciprocal = (T)1 / b, quotient = c / b;                                                                        \
-        if (apart >= FAR) {                                                                                               \
-            *scaled = 1;                                                                                                  \
-            return a == b ? ldexp_(a, SCALE) : a;                                                                         \
-        }                                                                                                                 \
-        if (denormal_##T(0, b)) return ldexp_(a, SCALE);                                                                  \
-        if (denormal_##T(0, reciprocal) && denormal_##T(0, quotient)) {                                                   \
-            *scaled = 1;                                                                                                  \
-            return a == b ? ldexp_(a, SCALE) : a;                                                                         \
-        }                                                                                                                 \
-        if (denormal_##T(0, reciprocal)) return ldexp_(a, -SCALE);                                                        \
-        if (denormal_##T(0, quotient)) {                                                                                  \
-            *scaled = 1;                                                                                                  \
-            return a == c ? ldexp_(a, SCALE) : a;                                                                         \
-        }                                                                                                                 \
-        return exponent_##T(c) <= TINY ? ldexp_(a, SCALE) : a;                                                            \
-    }                                                                                                                     \
-    static inline T div_fixup_##U(T a, T b, T c) {                                                                        \
-        int negative = (signbit(b) != 0) != (signbit(c) != 0);                                                            \
-        T sign = negative ? (T)-1 : (T)1;                                                                                 \
-        if (c != c) return c + c;                                                                                         \
-        if (b != b) return b + b;                                                                                         \
-        if ((b == 0 && c == 0) || (isinf(b) && isinf(c))) return -(T)NAN;                                                 \
-        if (b == 0 || isinf(c)) return sign * (T)INFINITY;                                                                \
-        if (isinf(b) || c == 0) return sign * (T)0;                                                                       \
-        if ((i32)exponent_##T(c) - (i32)exponent_##T(b) < -(UNDER)) return sign * (T)0;                                   \
-        return negative ? -(T)fabs(a) : (T)fabs(a);                                                                       \
+#define DIVISION(T, U, bits_of, as, ldexp_, MANTISSA, EXPONENTS, FAR, SCALE, TINY, UNDER)     \
+    static inline u32 exponent_##T(T x) { return (u32)(bits_of(x) >> MANTISSA) & EXPONENTS; } \
+    static inline int denormal_##T(double x, T y) { return y != 0 && exponent_##T(y) == 0; }  \
+    static inline T div_scale_##U(T a, T b, T c, u32* scaled) {                               \
+        *scaled = 0;                                                                          \
+        if (b == 0 || c == 0) return (T)NAN;                                                  \
+        i32 apart = (i32)exponent_##T(c) - (i32)exponent_##T(b);                              \
+        T reciprocal = (T)1 / b, quotient = c / b;                                            \
+        if (apart >= FAR) {                                                                   \
+            *scaled = 1;                                                                      \
+            return a == b ? ldexp_(a, SCALE) : a;                                             \
+        }                                                                                     \
+        if (denormal_##T(0, b)) return ldexp_(a, SCALE);                                      \
+        if (denormal_##T(0, reciprocal) && denormal_##T(0, quotient)) {                       \
+            *scaled = 1;                                                                      \
+            return a == b ? ldexp_(a, SCALE) : a;                                             \
+        }                                                                                     \
+        if (denormal_##T(0, reciprocal)) return ldexp_(a, -SCALE);                            \
+        if (denormal_##T(0, quotient)) {                                                      \
+            *scaled = 1;                                                                      \
+            return a == c ? ldexp_(a, SCALE) : a;                                             \
+        }                                                                                     \
+        return exponent_##T(c) <= TINY ? ldexp_(a, SCALE) : a;                                \
+    }                                                                                         \
+    static inline T div_fixup_##U(T a, T b, T c) {                                            \
+        int negative = (signbit(b) != 0) != (signbit(c) != 0);                                \
+        T sign = negative ? (T) - 1 : (T)1;                                                   \
+        if (c != c) return c + c;                                                             \
+        if (b != b) return b + b;                                                             \
+        if ((b == 0 && c == 0) || (isinf(b) && isinf(c))) return -(T)NAN;                     \
+        if (b == 0 || isinf(c)) return sign * (T)INFINITY;                                    \
+        if (isinf(b) || c == 0) return sign * (T)0;                                           \
+        if ((i32)exponent_##T(c) - (i32)exponent_##T(b) < -(UNDER)) return sign * (T)0;       \
+        return negative ? -(T)fabs(a) : (T)fabs(a);                                           \
     }
 DIVISION(float, f32, bits_f32, as_f32, ldexpf, 23, 255, 96, 64, 23, 150)
 DIVISION(double, f64, bits_f64, as_f64, ldexp, 52, 2047, 768, 128, 53, 1075)

@@ -2,7 +2,7 @@
 #pragma once
 #include <stdlib.h>
 
-// --- LDS: races in a barrier interval, bytes read before they were written, data that has not arrived -------------------
+// --- LDS: races in a barrier interval, bytes read before they were written, data that has not arrived ---
 //
 // Two waves that touch the same byte between two barriers, one of them writing, race: nothing orders them. Writing the
 // same value twice is harmless and reported apart. Atomics among themselves do not race.
@@ -43,11 +43,12 @@ static void check_lds(Wave* w, const Ins* in, const Access* at, u32 size, Intent
     Workgroup* g = w->group;
     u32 checks = w->launch->checks, me = w->id, epoch = g->epoch;
     int sequence = g->dma_seq != 0 && checks & CHECK_WAITS;
-    EACH_ACTIVE(at->lanes) {
+    EACH_ACTIVE (at->lanes) {
         if (!at->host[l]) continue;
         u32 address = (u32)at->device[l];
         for (u32 dword = address / 4; dword <= (address + size - 1) / 4; dword++) {
-            u32 from = address > 4 * dword ? address & 3 : 0, to = address + size < 4 * dword + 4 ? (address + size) & 3 : 4;
+            u32 from = address > 4 * dword ? address & 3 : 0,
+                to = address + size < 4 * dword + 4 ? (address + size) & 3 : 4;
             u32 bytes = (1u << to) - (1u << from);
             if (checks & CHECK_UNINITIALISED) {
                 u8* have = &g->lds_written[dword / 2];
@@ -66,17 +67,21 @@ static void check_lds(Wave* w, const Ins* in, const Access* at, u32 size, Intent
             int wrote = s->write_epoch == epoch, read = s->read_epoch == epoch;
             for (u32 b = from; b < to; b++) {
                 u32 other = NOBODY;
-                if (wrote && s->writer[b] != NOBODY && s->writer[b] != me && !(intent == ATOMIC && s->atomic)) other = s->writer[b];
-                if (other == NOBODY && intent != READ && read && s->reader[b] != NOBODY && s->reader[b] != me && !(intent == ATOMIC && s->atomic))
+                if (wrote && s->writer[b] != NOBODY && s->writer[b] != me && !(intent == ATOMIC && s->atomic))
+                    other = s->writer[b];
+                if (other == NOBODY && intent != READ && read && s->reader[b] != NOBODY && s->reader[b] != me &&
+                    !(intent == ATOMIC && s->atomic))
                     other = s->reader[b];
                 if (other != NOBODY) {
                     int same = intent == WRITE && stores_the_same(w, in, at, (u32)l, size, which);
-                    report(w, in, same ? FOUND_LDS_SAME_VALUE : FOUND_LDS_RACE, (u32)l, 4 * dword + b, size, other | (u32)intent << 8);
+                    report(w, in, same ? FOUND_LDS_SAME_VALUE : FOUND_LDS_RACE, (u32)l, 4 * dword + b, size,
+                           other | (u32)intent << 8);
                     break;
                 }
                 // written before the barrier, but the writer had not waited for its write when it reached the barrier
-                if (intent != WRITE && !wrote && s->write_epoch && s->write_epoch != epoch && s->writer[b] != NOBODY && s->writer[b] != me &&
-                    checks & CHECK_WAITS && s->write_seq > g->wave[s->writer[b]].done_at_barrier &&
+                if (intent != WRITE && !wrote && s->write_epoch && s->write_epoch != epoch && s->writer[b] != NOBODY &&
+                    s->writer[b] != me && checks & CHECK_WAITS &&
+                    s->write_seq > g->wave[s->writer[b]].done_at_barrier &&
                     s->write_seq > g->wave[s->writer[b]].lgkm_done) {
                     report(w, in, FOUND_LDS_NOT_WAITED, (u32)l, 4 * dword + b, size, s->writer[b]);
                     break;
@@ -89,7 +94,8 @@ static void check_lds(Wave* w, const Ins* in, const Access* at, u32 size, Intent
             }
             if (intent != WRITE) {
                 if (!read) memset(s->reader, NOBODY, 4);
-                for (u32 b = from; b < to; b++) s->reader[b] = s->reader[b] == NOBODY || s->reader[b] == me ? (u8)me : SEVERAL;
+                for (u32 b = from; b < to; b++)
+                    s->reader[b] = s->reader[b] == NOBODY || s->reader[b] == me ? (u8)me : SEVERAL;
                 s->read_epoch = epoch;
             }
         }
@@ -121,7 +127,7 @@ static void check_lds_dma(Wave* w, const Ins* in, u32 lane, u32 address, u32 x) 
     s->write_epoch = g->epoch, s->write_seq = 0, s->atomic = 0;
 }
 
-// --- before each instruction: waits, never-written registers, wait states ------------------------------------------------
+// --- before each instruction: waits, never-written registers, wait states ---
 //
 // Counters, as s_waitcnt sees them: vector memory returns in order; LDS returns in order; scalar loads do not, so with
 // one outstanding only lgkmcnt(0) proves anything. Source: CDNA3 ISA guide, "Data Dependency Resolution".
@@ -149,12 +155,14 @@ static void count_waits(Wave* w, const Ins* in) {
         if (w->flat_out && vm != 0) vm = 63;
         if (w->vm_issued > vm && w->vm_issued - vm > w->vm_done && vm != 63) w->vm_done = w->vm_issued - vm;
         if (lgkm == 0) w->lgkm_done = w->lgkm_issued, w->smem_out = 0;
-        else if (lgkm != 15 && !w->smem_out && !w->flat_out && w->lgkm_issued > lgkm && w->lgkm_issued - lgkm > w->lgkm_done)
+        else if (lgkm != 15 && !w->smem_out && !w->flat_out && w->lgkm_issued > lgkm &&
+                 w->lgkm_issued - lgkm > w->lgkm_done)
             w->lgkm_done = w->lgkm_issued - lgkm;
         if (w->vm_done == w->vm_issued && w->lgkm_done == w->lgkm_issued) w->flat_out = 0;
         return;
     }
-    int vm = in->unit == UNIT_VMEM_LOAD || in->unit == UNIT_VMEM_STORE || in->unit == UNIT_VMEM_LDS || in->unit == UNIT_FLAT;
+    int vm =
+        in->unit == UNIT_VMEM_LOAD || in->unit == UNIT_VMEM_STORE || in->unit == UNIT_VMEM_LDS || in->unit == UNIT_FLAT;
     int lgkm = in->unit == UNIT_LDS || in->unit == UNIT_SMEM || in->unit == UNIT_FLAT;
     if (vm) w->vm_issued++;
     if (lgkm) w->lgkm_issued++;
@@ -168,8 +176,8 @@ static void count_waits(Wave* w, const Ins* in) {
         }
 }
 
-// Wait states that software must insert around matrix instructions; the clock counts instructions, s_nop n counts n + 1.
-// Source: CDNA3 ISA guide, "Required Software-Inserted Wait States"; a pass is 4 clocks, and so is a wait state.
+// Wait states that software must insert around matrix instructions; the clock counts instructions, s_nop n counts n
+// + 1. Source: CDNA3 ISA guide, "Required Software-Inserted Wait States"; a pass is 4 clocks, and so is a wait state.
 static void hazard(Wave* w, const Ins* in, u32 register_, u32 since, u32 needed) {
     u32 states = w->clock - since;
     if (states < needed) report(w, in, FOUND_HAZARD, 0, register_, needed - states, 0);
@@ -177,7 +185,8 @@ static void hazard(Wave* w, const Ins* in, u32 register_, u32 since, u32 needed)
 static u32 after_matrix_write(const MatrixUse* m, const Ins* in, int is_c, int same) {
     int matrix = in->unit == UNIT_MATRIX, xdl = (in->flags & IS_XDL) != 0;
     if (matrix && is_c) {
-        if (same) return m->dgemm && m->passes == 4 && in->flags & IS_DGEMM && in->passes == 4 ? 4 : m->passes == 2 ? 2 : 0;
+        if (same)
+            return m->dgemm && m->passes == 4 && in->flags & IS_DGEMM && in->passes == 4 ? 4 : m->passes == 2 ? 2 : 0;
         if (m->dgemm) return xdl ? 0 : m->passes == 4 ? 4 : 9;
         if (xdl && !m->xdl) return 0;
         return m->passes + (m->xdl ? 1 : 0);
@@ -189,14 +198,16 @@ static u32 after_matrix_write(const MatrixUse* m, const Ins* in, int is_c, int s
     return m->passes + (m->xdl ? 3 : 2);
 }
 static void check_hazards(Wave* w, const Ins* in) {
-    int matrix = in->unit == UNIT_MATRIX, vector = matrix || in->unit == UNIT_VALU || (in->unit >= UNIT_LDS && in->unit <= UNIT_FLAT);
+    int matrix = in->unit == UNIT_MATRIX,
+        vector = matrix || in->unit == UNIT_VALU || (in->unit >= UNIT_LDS && in->unit <= UNIT_FLAT);
     if (!vector) return;
     for (u32 k = 0; k < (u32)in->uses + in->defs; k++) {
         Registers r = in->registers[k];
         if (r.first < VGPR) continue;
         int writes = k >= in->uses, is_c = matrix && k == 2 && !writes;
         u32 latest = 0;
-        for (u32 i = r.first; i < (u32)r.first + r.count; i++) latest = w->last_use[i] > latest ? w->last_use[i] : latest;
+        for (u32 i = r.first; i < (u32)r.first + r.count; i++)
+            latest = w->last_use[i] > latest ? w->last_use[i] : latest;
         if (!latest || w->clock - latest >= 19) continue;  // no rule asks for more than 19
         for (u32 i = r.first; i < (u32)r.first + r.count; i++) {
             const MatrixUse *m = &w->matrix_write[i], *c = &w->matrix_read[i];
@@ -204,9 +215,11 @@ static void check_hazards(Wave* w, const Ins* in) {
                 u32 needed = after_matrix_write(m, in, is_c, is_c && m->first == r.first && m->count == r.count);
                 hazard(w, in, i, m->when, needed);
             }
-            if (writes && !matrix && c->when && c->xdl) hazard(w, in, i, c->when, c->passes == 2 ? 1 : c->passes == 4 ? 3 : c->passes == 8 ? 7 : 15);
+            if (writes && !matrix && c->when && c->xdl)
+                hazard(w, in, i, c->when, c->passes == 2 ? 1 : c->passes == 4 ? 3 : c->passes == 8 ? 7 : 15);
             if (matrix && !writes && w->valu_write[i]) hazard(w, in, i, w->valu_write[i], 2);
-            if (in->unit == UNIT_VALU && !writes && !(in->flags & IS_TRANS) && w->trans_write[i]) hazard(w, in, i, w->trans_write[i], 1);
+            if (in->unit == UNIT_VALU && !writes && !(in->flags & IS_TRANS) && w->trans_write[i])
+                hazard(w, in, i, w->trans_write[i], 1);
             if (in->dpp && !writes && k == 0 && w->valu_write[i]) hazard(w, in, i, w->valu_write[i], 2);
         }
     }
@@ -220,7 +233,8 @@ static void note_hazards(Wave* w, const Ins* in) {
         if (r.first < VGPR) continue;
         for (u32 i = r.first; i < (u32)r.first + r.count; i++) {
             if (k >= in->uses || (in->unit == UNIT_MATRIX && k == 2)) w->last_use[i] = w->clock;
-            MatrixUse use = {w->clock, in->passes, (in->flags & IS_XDL) != 0, (in->flags & IS_DGEMM) != 0, r.first, r.count};
+            MatrixUse use = {w->clock, in->passes, (in->flags & IS_XDL) != 0, (in->flags & IS_DGEMM) != 0,
+                             r.first,  r.count};
             if (k < in->uses) {
                 if (in->unit == UNIT_MATRIX && k == 2) w->matrix_read[i] = use;
                 continue;

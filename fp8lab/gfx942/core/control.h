@@ -19,17 +19,17 @@ static void send_message(Wave* w, const Ins* in) {
     (void)w;
 }
 
-// --- hardware registers: MODE is real, the others say who and where the wave is ------------------------------------------
+// --- hardware registers: MODE is real, the others say who and where the wave is ---
 static void mode_changed(Wave* w) { w->force = (w->mode & 0xf0) == 0xf0 ? 0 : 0xff; }
 
 static u32 hardware_register(const Wave* w, u32 which) {
     switch (which) {
         case 1: return w->mode;
-        case 4: return w->id & 15;                                    // HW_ID: wave slot; one compute unit, one SIMD
-        case 5: return 0;                                             // GPR_ALLOC
-        case 6: return (w->launch->lds_bytes / 512) << 12;            // LDS_ALLOC
-        case 15: return 0x00020001;                                   // SH_MEM_BASES: private and shared apertures
-        case 20: return w->group->linear % 8;                         // XCC_ID: workgroups go round the eight XCDs
+        case 4: return w->id & 15;                          // HW_ID: wave slot; one compute unit, one SIMD
+        case 5: return 0;                                   // GPR_ALLOC
+        case 6: return (w->launch->lds_bytes / 512) << 12;  // LDS_ALLOC
+        case 15: return 0x00020001;                         // SH_MEM_BASES: private and shared apertures
+        case 20: return w->group->linear % 8;               // XCC_ID: workgroups go round the eight XCDs
     }
     return 0;
 }
@@ -49,7 +49,7 @@ static void set_hardware_register(Wave* w, u32 immediate, u32 x) {
     w->state = YIELDED;  // the loop that runs the wave depends on MODE: choose again
 }
 
-// --- dynamic register indices: M0 holds the index (bits 0-7) and what it applies to (bits 12-15) --------------------------
+// --- dynamic register indices: M0 holds the index (bits 0-7) and what it applies to (bits 12-15) ---
 static void set_index(Wave* w, u32 index, u32 applies) {
     w->s[M0] = (w->s[M0] & 0xffff0f00) | (index & 255) | (applies & 15) << 12;
     w->indexed = applies & 15;

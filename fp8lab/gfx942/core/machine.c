@@ -1,15 +1,17 @@
-// The machine: waves, workgroups and the threads that run them. device.py calls core_launch(); nothing else is exported.
+// The machine: waves, workgroups and the threads that run them. device.py calls core_launch(); nothing else is
+// exported.
 //
-// A workgroup runs on one host thread. Its waves take turns: each runs until it ends, waits at a barrier, sleeps, or has
-// used up its slice. A workgroup that makes no progress for a slice, because it spins on a flag that another workgroup
-// will set, is parked and another one runs; if every workgroup spins and nothing is stored any more, that is a hang.
+// A workgroup runs on one host thread. Its waves take turns: each runs until it ends, waits at a barrier, sleeps, or
+// has used up its slice. A workgroup that makes no progress for a slice, because it spins on a flag that another
+// workgroup will set, is parked and another one runs; if every workgroup spins and nothing is stored any more, that is
+// a hang.
 #include <fenv.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "control.h"
 #include "access.h"
+#include "control.h"
 #include "handlers.inc"
 
 enum { SLICE = 20000 };  // instructions a wave runs before the next one of its workgroup gets a turn
@@ -21,8 +23,22 @@ void report(Wave* w, const Ins* in, u32 kind, u32 lane, u64 address, u32 size, u
                 (!(launch->checks & CHECK_BOUNDS) && (kind == FOUND_GLOBAL_BOUNDS || kind == FOUND_SCRATCH_BOUNDS));
     if (fatal) w->state = FAULTED;
     if (!fatal) {
-        static const u32 needs[] = {CHECK_BOUNDS, CHECK_BOUNDS, CHECK_BOUNDS, CHECK_ALIGNMENT, CHECK_LDS, CHECK_LDS, CHECK_WAITS,
-                                    CHECK_UNINITIALISED, CHECK_UNINITIALISED, CHECK_HAZARDS, CHECK_BARRIERS, 0, CHECK_WAITS, 0, 0, 0};
+        static const u32 needs[] = {CHECK_BOUNDS,
+                                    CHECK_BOUNDS,
+                                    CHECK_BOUNDS,
+                                    CHECK_ALIGNMENT,
+                                    CHECK_LDS,
+                                    CHECK_LDS,
+                                    CHECK_WAITS,
+                                    CHECK_UNINITIALISED,
+                                    CHECK_UNINITIALISED,
+                                    CHECK_HAZARDS,
+                                    CHECK_BARRIERS,
+                                    0,
+                                    CHECK_WAITS,
+                                    0,
+                                    0,
+                                    0};
         if (needs[kind] && !(launch->checks & needs[kind])) return;
     }
     pthread_mutex_lock(launch->lock);
@@ -45,7 +61,8 @@ void report(Wave* w, const Ins* in, u32 kind, u32 lane, u64 address, u32 size, u
     pthread_mutex_unlock(launch->lock);
 }
 
-// --- starting a wave: what the command processor puts into registers. Source: LLVM, "Initial Kernel Execution State" ----
+// --- starting a wave: what the command processor puts into registers. Source: LLVM, "Initial Kernel Execution State"
+// ---
 static void start_wave(Wave* w, Workgroup* g, u32 id, u32 (*registers)[LANES]) {
     Launch* launch = g->launch;
     memset(w, 0, sizeof *w);
@@ -58,18 +75,20 @@ static void start_wave(Wave* w, Workgroup* g, u32 id, u32 (*registers)[LANES]) {
     for (u32 i = 0; i < 128; i++) w->s[i] = 0xdeadbeef;
     set_pair(w, EXEC, active == LANES ? ~0ull : (1ull << active) - 1);
     for (u32 l = 0; l < LANES; l++) {
-        u32 t = first + l, x = t % launch->block[0], y = t / launch->block[0] % launch->block[1], z = t / (launch->block[0] * launch->block[1]);
+        u32 t = first + l, x = t % launch->block[0], y = t / launch->block[0] % launch->block[1],
+            z = t / (launch->block[0] * launch->block[1]);
         registers[0][l] = x | y << 10 | z << 20;  // packed work-item number
     }
-    w->mode = (launch->rsrc1 >> 12 & 0xff) | (launch->rsrc1 >> 21 & 1) << 8 | (launch->rsrc1 >> 23 & 1) << 9 | (launch->rsrc1 >> 26 & 1) << 23;
+    w->mode = (launch->rsrc1 >> 12 & 0xff) | (launch->rsrc1 >> 21 & 1) << 8 | (launch->rsrc1 >> 23 & 1) << 9 |
+              (launch->rsrc1 >> 26 & 1) << 23;
     mode_changed(w);
     u32 s = 0, p = launch->properties;
-    if (p & 1) s += 4;                                                       // private segment descriptor: not on gfx942
+    if (p & 1) s += 4;  // private segment descriptor: not on gfx942
     if (p & 2) set_pair(w, s, launch->dispatch_packet), s += 2;
-    if (p & 4) s += 2;                                                       // queue
+    if (p & 4) s += 2;  // queue
     if (p & 8) set_pair(w, s, launch->kernarg), s += 2;
-    if (p & 16) set_pair(w, s, 0), s += 2;                                   // dispatch number
-    if (p & 32) s += 2;                                                      // flat scratch: the hardware has it (architected)
+    if (p & 16) set_pair(w, s, 0), s += 2;  // dispatch number
+    if (p & 32) s += 2;                     // flat scratch: the hardware has it (architected)
     if (p & 64) w->s[s++] = launch->scratch_bytes;
     for (u32 i = 0; i < launch->preload_words; i++) {
         const Range* r = range_of(w, launch->kernarg, 4);
@@ -77,7 +96,8 @@ static void start_wave(Wave* w, Workgroup* g, u32 id, u32 (*registers)[LANES]) {
     }
     u32 user = launch->rsrc2 >> 1 & 31;
     s = user;
-    for (u32 i = 0; i < 3; i++) if (launch->rsrc2 >> (7 + i) & 1) w->s[s++] = g->id[i];
+    for (u32 i = 0; i < 3; i++)
+        if (launch->rsrc2 >> (7 + i) & 1) w->s[s++] = g->id[i];
     if (launch->rsrc2 >> 10 & 1) w->s[s++] = g->waves;
     set_pair(w, FLAT_SCRATCH, 0);
     if (launch->checks & CHECK_UNINITIALISED) {
@@ -92,9 +112,11 @@ static Workgroup* start_workgroup(Launch* launch, u32 linear) {
     Workgroup* g = calloc(1, sizeof *g);
     u32 threads = launch->block[0] * launch->block[1] * launch->block[2];
     g->launch = launch, g->linear = linear, g->epoch = 1;
-    g->id[0] = linear % launch->grid[0], g->id[1] = linear / launch->grid[0] % launch->grid[1], g->id[2] = linear / (launch->grid[0] * launch->grid[1]);
+    g->id[0] = linear % launch->grid[0], g->id[1] = linear / launch->grid[0] % launch->grid[1],
+    g->id[2] = linear / (launch->grid[0] * launch->grid[1]);
     g->waves = (threads + LANES - 1) / LANES;
-    size_t registers = (size_t)g->waves * 512 * sizeof(u32[LANES]), wave_bytes = (g->waves * sizeof(Wave) + 63) & ~(size_t)63;
+    size_t registers = (size_t)g->waves * 512 * sizeof(u32[LANES]),
+           wave_bytes = (g->waves * sizeof(Wave) + 63) & ~(size_t)63;
     g->registers = aligned_alloc(64, registers);
     g->wave = aligned_alloc(64, wave_bytes);
     g->lds = malloc(launch->lds_bytes + 64);
@@ -113,7 +135,7 @@ static void end_workgroup(Workgroup* g) {
     free(g->shadow), free(g->lds_written), free(g->dma_seq), free(g->dma_wave), free(g);
 }
 
-// --- running ---------------------------------------------------------------------------------------------------------
+// --- running ---
 static void run_plain(Wave* w, u64 budget) {
     const Ins* program = w->launch->program;
     u64* counts = w->counts;
@@ -128,7 +150,8 @@ static void run_plain(Wave* w, u64 budget) {
 static void run_indexed(Wave* w, const Ins* in) {
     Ins moved = *in;
     u32 index = w->s[M0] & 255;
-    for (u32 k = 0; k < 3; k++) if (w->indexed >> k & 1 && in->src[k] >= VGPR && in->src[k] != NONE) moved.src[k] += index;
+    for (u32 k = 0; k < 3; k++)
+        if (w->indexed >> k & 1 && in->src[k] >= VGPR && in->src[k] != NONE) moved.src[k] += index;
     if (w->indexed >> 3 & 1 && in->d >= VGPR && in->d != NONE) moved.d += index;
     for (u32 k = 0; k < 4; k++) {
         u32 r = k < 3 ? moved.src[k] : moved.d;
@@ -178,8 +201,12 @@ static void run_streamed(Wave* w, u64 budget) {
             stream->room = stream->room ? 2 * stream->room : 65536;
             stream->steps = realloc(stream->steps, stream->room * sizeof(Step));
         }
-        stream->steps[stream->count++] = (Step){w->group->linear, at, (u16)w->id, (u16)(after->lds_cycles - before.lds_cycles),
-                                                (u16)(after->sectors - before.sectors), (u16)(after->lines - before.lines)};
+        stream->steps[stream->count++] = (Step){w->group->linear,
+                                                at,
+                                                (u16)w->id,
+                                                (u16)(after->lds_cycles - before.lds_cycles),
+                                                (u16)(after->sectors - before.sectors),
+                                                (u16)(after->lines - before.lines)};
     }
 }
 
@@ -289,7 +316,8 @@ static void* run_thread(void* argument) {
             if (g->progressed) {
                 __atomic_add_fetch(&launch->progress, 1, __ATOMIC_RELAXED);
             } else {
-                if (seen != __atomic_load_n(&launch->progress, __ATOMIC_RELAXED)) g->idle = 0;  // others still do things
+                if (seen != __atomic_load_n(&launch->progress, __ATOMIC_RELAXED))
+                    g->idle = 0;  // others still do things
                 if (g->idle > launch->hang_after) state = FAULTED;
                 break;
             }
@@ -316,12 +344,16 @@ static void* run_thread(void* argument) {
     return 0;
 }
 
-// --- what Python calls -------------------------------------------------------------------------------------------------
+// --- what Python calls ---
 #define EXPORT __attribute__((visibility("default")))
 
 EXPORT u32 core_sizes(u32 which) {  // so that device.py can see that both sides mean the same layout
-    return which == 0 ? sizeof(Ins) : which == 1 ? sizeof(Launch) : which == 2 ? sizeof(Finding) : which == 3 ? sizeof(Traffic)
-           : which == 4 ? (u32)offsetof(Ins, run) : ROWS;
+    return which == 0   ? sizeof(Ins)
+           : which == 1 ? sizeof(Launch)
+           : which == 2 ? sizeof(Finding)
+           : which == 3 ? sizeof(Traffic)
+           : which == 4 ? (u32)offsetof(Ins, run)
+                        : ROWS;
 }
 // Fill what Python cannot: the handler of each record and the constants spread over the lanes.
 EXPORT void core_prepare(Ins* program, u32 n, u32 (*splats)[2][LANES]) {

@@ -1,7 +1,7 @@
 // Matrix instructions, bit for bit. Source: arXiv 2511.10909 (bit-exact models of matrix units), its CDNA3 section.
 //
-// One element of D, for a group of products a_k * b_k (16 products for FP8, 8 for f16 and bf16, 4 for xf32; a longer K is
-// several groups in turn, each one's result the next one's C):
+// One element of D, for a group of products a_k * b_k (16 products for FP8, 8 for f16 and bf16, 4 for xf32; a longer K
+// is several groups in turn, each one's result the next one's C):
 //   1. Products are exact. Each is aligned to the largest exponent among them and cut to 24 fractional bits, then they
 //      are added exactly. FP8 does this for even and odd k apart, and adds the two sums aligned to the larger exponent.
 //   2. That sum and C are aligned to the larger of the two exponents, the sum with 32 fractional bits, C with 24, both
@@ -36,7 +36,7 @@ static inline void place_a(const Shape* s, int b, int i, int k, int* element, in
     else *lane = i + s->m * (k / per_lane + groups * b);
 }
 
-// --- one element, in integers: any inputs ------------------------------------------------------------------------------
+// --- one element, in integers: any inputs ---
 typedef struct {
     i32 significand, exponent;  // value = significand * 2^(exponent - fraction bits of the type)
     float special;              // the value itself if it is infinite or NaN, else 0
@@ -46,7 +46,8 @@ static const int fraction_bits[] = {0, 0, 0, 10, 10, 7, 0, 3, 2};
 static Number number(int type, u32 bits) {
     static const int exponent_bits[] = {0, 0, 0, 8, 5, 8, 0, 4, 5}, bias[] = {0, 0, 0, 127, 15, 127, 0, 8, 16};
     if (type == TYPE_XF32) bits >>= 13;  // xf32 is float32 cut to 10 bits of mantissa
-    int f = fraction_bits[type], e = (int)(bits >> f) & ((1 << exponent_bits[type]) - 1), m = (int)bits & ((1 << f) - 1);
+    int f = fraction_bits[type], e = (int)(bits >> f) & ((1 << exponent_bits[type]) - 1),
+        m = (int)bits & ((1 << f) - 1);
     int negative = bits >> (f + exponent_bits[type]) & 1;
     Number n = {0, 0, 0};
     if (type >= TYPE_FP8) {
@@ -87,7 +88,8 @@ static u32 fused_dot(const Number* a, const Number* b, int count, int fraction, 
     int is_special = (c_bits & 0x7f800000) == 0x7f800000;
     for (int k = 0; k < count; k++) {
         if (a[k].special != 0 || b[k].special != 0) {
-            float x = a[k].special != 0 ? a[k].special : (float)a[k].significand, y = b[k].special != 0 ? b[k].special : (float)b[k].significand;
+            float x = a[k].special != 0 ? a[k].special : (float)a[k].significand,
+                  y = b[k].special != 0 ? b[k].special : (float)b[k].significand;
             special += x * y, is_special = 1;
             continue;
         }
@@ -125,11 +127,12 @@ static u32 fused_dot(const Number* a, const Number* b, int count, int fraction, 
     return bits_f32((float)ldexp((double)sum, lowest));
 }
 
-// --- FP8, all elements: the same result from double arithmetic -----------------------------------------------------------
+// --- FP8, all elements: the same result from double arithmetic ---
 //
-// If all products of an element lie within 18 binary orders (16 for bf8, whose products have fewer bits), nothing is cut
-// in step 1 and the sum is exact, so double precision has it too. What remains of steps 2 and 3 are the cut of C and the
-// last rounding down, both bit masks. Where a product is smaller, or a value special, fused_dot() computes the element.
+// If all products of an element lie within 18 binary orders (16 for bf8, whose products have fewer bits), nothing is
+// cut in step 1 and the sum is exact, so double precision has it too. What remains of steps 2 and 3 are the cut of C
+// and the last rounding down, both bit masks. Where a product is smaller, or a value special, fused_dot() computes the
+// element.
 typedef struct {
     double value[16 * 32];  // [k][i]
     i8 top[16 * 32];        // exponent; a zero has -64, so that its products never lead
@@ -209,7 +212,8 @@ static ALWAYS_INLINE void fp8_exponents(const i8* a, const i8* b, int m, int i, 
             best[j] = largest ? (e > best[j] ? e : best[j]) : (e < best[j] ? e : best[j]);
         }
     }
-    for (int j = 0; j < m; j++) out[j] = largest && best[j] < -40 ? -128 : best[j];  // no product but zeros: C stays whole
+    for (int j = 0; j < m; j++)
+        out[j] = largest && best[j] < -40 ? -128 : best[j];  // no product but zeros: C stays whole
 }
 
 // Steps 2 and 3 for a row. Returns nonzero if an element needs fused_dot() instead.
@@ -218,18 +222,18 @@ static ALWAYS_INLINE u64 fp8_finish(const double* sum, const i8* exponent, u32* 
     for (int j = 0; j < m; j += 16) {
         U16 x = *(const U16*)&c[j], negative = (U16)((I16)x >> 31);
         I16 cut = __builtin_convertvector(*(const B16*)&exponent[j], I16) + 126 - (I16)(x >> 23 & 255);
-        cut &= ~(cut >> 31);                                   // how many bits of C's mantissa lie below 2^(top - 24)
+        cut &= ~(cut >> 31);  // how many bits of C's mantissa lie below 2^(top - 24)
         U16 below = ((U16){0} + 1 << (U16)(cut & 31)) - 1, gone = (U16)(cut > 23);
-        U16 whole = (x + (negative & below)) & ~below;          // floor: away from zero if negative
-        U16 unit = negative & ((x & 0xff800000) + 0x800000);    // just below the unit, floor gives -unit or 0
+        U16 whole = (x + (negative & below)) & ~below;        // floor: away from zero if negative
+        U16 unit = negative & ((x & 0xff800000) + 0x800000);  // just below the unit, floor gives -unit or 0
         whole = (whole & ~gone) | (unit & (U16)(cut == 24));
         for (int half = 0; half < 2; half++) {
             F8 single;
             memcpy(&single, (const u8*)&whole + 32 * half, 32);
             V8 s = *(const V8*)&sum[j + 8 * half], cd = __builtin_convertvector(single, V8), t = s + cd;
-            bad |= (I8)((t - cd) != s);                         // inexact, or NaN or infinity somewhere
+            bad |= (I8)((t - cd) != s);  // inexact, or NaN or infinity somewhere
             I8 u = (I8)t;
-            u = (u + (u >> 63 & 0x1fffff)) & ~0x1fffffll;       // floor to 31 fractional bits
+            u = (u + (u >> 63 & 0x1fffff)) & ~0x1fffffll;  // floor to 31 fractional bits
             *(F8*)&c[j + 8 * half] = __builtin_convertvector((V8)u, F8);
         }
     }
@@ -251,7 +255,9 @@ static void fp8_exact_row(const Wave* w, const Ins* in, const Shape* s, int grou
 static ALWAYS_INLINE void fp8_matrix(Wave* w, const Ins* in, const Shape* s, int m, u32 (*d)[LANES]) {
     Fp8Operand a __attribute__((aligned(64))), b __attribute__((aligned(64)));
     int rows = 128 / m, lane_groups = LANES / m, fast = (int)w->launch->fast_mfma;
-    int within = s->a == TYPE_FP8 && s->b == TYPE_FP8 ? 18 : s->a == s->b ? 20 : 19;  // 24 - bits of a product's fraction
+    int within = s->a == TYPE_FP8 && s->b == TYPE_FP8 ? 18
+                 : s->a == s->b                       ? 20
+                                                      : 19;  // 24 - bits of a product's fraction
     for (int group = 0; group < s->k / 16; group++) {
         fp8_decode((const u32(*)[LANES]) & w->v[in->src[0] - VGPR], m, s->a, &a, group);
         fp8_decode((const u32(*)[LANES]) & w->v[in->src[1] - VGPR], m, s->b, &b, group);
@@ -290,7 +296,7 @@ static ALWAYS_INLINE void fp8_matrix(Wave* w, const Ins* in, const Shape* s, int
     }
 }
 
-// --- the other types, element by element -------------------------------------------------------------------------------
+// --- the other types, element by element ---
 static u64 element_bits(const u32 (*v)[LANES], int type, int element, int lane) {
     int bytes = type_bytes[type];
     if (bytes == 8) return (u64)v[2 * element][lane] | (u64)v[2 * element + 1][lane] << 32;
@@ -300,8 +306,10 @@ static u64 element_bits(const u32 (*v)[LANES], int type, int element, int lane) 
 }
 static void other_matrix(Wave* w, const Ins* in, const Shape* s, u32 (*d)[LANES]) {
     static const int group_of_type[] = {1, 1, 1, 4, 8, 8, 1, 16, 16};
-    const u32(*va)[LANES] = (const u32(*)[LANES]) & w->v[in->src[0] - VGPR], (*vb)[LANES] = (const u32(*)[LANES]) & w->v[in->src[1] - VGPR];
-    int group = group_of_type[s->a] < s->k ? group_of_type[s->a] : s->k, fraction = fraction_bits[s->a] + fraction_bits[s->b];
+    const u32(*va)[LANES] = (const u32(*)[LANES]) & w->v[in->src[0] - VGPR],
+          (*vb)[LANES] = (const u32(*)[LANES]) & w->v[in->src[1] - VGPR];
+    int group = group_of_type[s->a] < s->k ? group_of_type[s->a] : s->k,
+        fraction = fraction_bits[s->a] + fraction_bits[s->b];
     u64 a_bits[32][32], b_bits[32][32];
     Number a[32][32], b[32][32];
     for (int block = 0; block < s->blocks; block++) {
@@ -309,7 +317,8 @@ static void other_matrix(Wave* w, const Ins* in, const Shape* s, u32 (*d)[LANES]
             for (int k = 0; k < s->k; k++) {
                 int element, lane;
                 place_a(s, block, i, k, &element, &lane);
-                a_bits[i][k] = element_bits(va, s->a, element, lane), b_bits[i][k] = element_bits(vb, s->b, element, lane);
+                a_bits[i][k] = element_bits(va, s->a, element, lane),
+                b_bits[i][k] = element_bits(vb, s->b, element, lane);
                 if (fraction) a[i][k] = number(s->a, (u32)a_bits[i][k]), b[i][k] = number(s->b, (u32)b_bits[i][k]);
             }
         for (int i = 0; i < s->m; i++)
@@ -328,7 +337,8 @@ static void other_matrix(Wave* w, const Ins* in, const Shape* s, u32 (*d)[LANES]
                     for (int k = 0; k < s->k; k++) x = fmaf(as_f32((u32)a_bits[i][k]), as_f32((u32)b_bits[j][k]), x);
                     *c = bits_f32(x);
                 } else {
-                    for (int k = 0; k < s->k; k += group) *c = fused_dot(&a[i][k], &b[j][k], group, fraction, s->a >= TYPE_FP8, *c);
+                    for (int k = 0; k < s->k; k += group)
+                        *c = fused_dot(&a[i][k], &b[j][k], group, fraction, s->a >= TYPE_FP8, *c);
                 }
             }
     }
@@ -342,7 +352,9 @@ static void matrix(Wave* w, const Ins* in, const Shape* s) {
     if (in->src[2] >= VGPR) memcpy(d, w->v[in->src[2] - VGPR], words * sizeof d[0]);
     else {
         u64 value = in->src[2] == CONSTANT ? in->value[2] : scalar_u64(w, in, 2);
-        for (u32 r = 0; r < words; r++) EACH_LANE d[r][l] = (u32)(s->d == TYPE_F64 && r & 1 ? value >> 32 : value);
+        for (u32 r = 0; r < words; r++)
+            EACH_LANE
+                d[r][l] = (u32)(s->d == TYPE_F64 && r & 1 ? value >> 32 : value);
     }
     if (s->a >= TYPE_FP8 && s->m == 32) fp8_matrix(w, in, s, 32, d);
     else if (s->a >= TYPE_FP8) fp8_matrix(w, in, s, 16, d);

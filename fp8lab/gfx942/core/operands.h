@@ -3,7 +3,7 @@
 #pragma once
 #include "arithmetic.h"
 
-// --- scalar ----------------------------------------------------------------------------------------------------------
+// --- scalar ---
 static inline u32 scalar_u32(const Wave* w, const Ins* in, u32 k) {
     u32 s = in->src[k];
     if (s < 128) return w->s[s];
@@ -19,25 +19,25 @@ static inline u64 scalar_u64(const Wave* w, const Ins* in, u32 k) {
 }
 static inline void put_scalar(Wave* w, const Ins* in, u32 x) { w->s[in->d] = x; }
 
-// --- vector sources --------------------------------------------------------------------------------------------------
+// --- vector sources ---
 static int dpp_source(u32 control, u32 l) {  // the lane that lane l reads, or -1
     u32 row = l & ~15u, at = l & 15, n = control & 15;
     if (control < 0x100) return (int)((l & ~3u) | (control >> 2 * (l & 3) & 3));
     switch (control >> 4) {
-        case 0x10: return at + n < 16 ? (int)(l + n) : -1;             // row_shl
-        case 0x11: return at >= n ? (int)(l - n) : -1;                 // row_shr
-        case 0x12: return (int)(row | ((at - n) & 15));                // row_ror
-        case 0x15: return (int)(row | n);                              // row_newbcast
+        case 0x10: return at + n < 16 ? (int)(l + n) : -1;  // row_shl
+        case 0x11: return at >= n ? (int)(l - n) : -1;      // row_shr
+        case 0x12: return (int)(row | ((at - n) & 15));     // row_ror
+        case 0x15: return (int)(row | n);                   // row_newbcast
     }
     switch (control) {
-        case 0x130: return l < 63 ? (int)l + 1 : -1;                   // wave_shl
-        case 0x134: return (int)((l + 1) & 63);                        // wave_rol
-        case 0x138: return (int)l - 1;                                 // wave_shr
-        case 0x13c: return (int)((l - 1) & 63);                        // wave_ror
-        case 0x140: return (int)(row | (15 - at));                     // row_mirror
-        case 0x141: return (int)(l ^ 7);                               // row_half_mirror
-        case 0x142: return l < 16 ? -1 : (int)row - 1;                 // row_bcast:15
-        case 0x143: return l < 32 ? -1 : 31;                           // row_bcast:31
+        case 0x130: return l < 63 ? (int)l + 1 : -1;    // wave_shl
+        case 0x134: return (int)((l + 1) & 63);         // wave_rol
+        case 0x138: return (int)l - 1;                  // wave_shr
+        case 0x13c: return (int)((l - 1) & 63);         // wave_ror
+        case 0x140: return (int)(row | (15 - at));      // row_mirror
+        case 0x141: return (int)(l ^ 7);                // row_half_mirror
+        case 0x142: return l < 16 ? -1 : (int)row - 1;  // row_bcast:15
+        case 0x143: return l < 32 ? -1 : 31;            // row_bcast:31
     }
     return -1;
 }
@@ -74,24 +74,37 @@ OUT_OF_LINE static const u32* vector_source_slow(Wave* w, const Ins* in, u32 k) 
     else if (s == CONSTANT) from = in->splat[k];
     else {
         u32 lo = scalar_u32(w, in, k), hi = s < 127 && words == 2 ? w->s[s + 1] : 0;
-        EACH_LANE to[l] = lo;
-        if (words == 2) EACH_LANE to[LANES + l] = hi;
+        EACH_LANE
+            to[l] = lo;
+        if (words == 2)
+            EACH_LANE
+                to[LANES + l] = hi;
     }
     if (!((in->fancy | w->force) >> k & 1)) return from;
     if (in->dpp && k == 0) dpp_fetch(w, in, from, to, words);
     else if (from != to) memcpy(to, from, words * sizeof(u32) * LANES);
     u32 select = in->sdwa >> k & 1 ? in->src_sel[k & 1] : 6;
-    if (select != 6) for (u32 l = 0; l < LANES; l++) to[l] = select_part(to[l], select, in->sext >> k & 1);
+    if (select != 6)
+        for (u32 l = 0; l < LANES; l++) to[l] = select_part(to[l], select, in->sext >> k & 1);
     u32* top = words == 2 ? to + LANES : to;
     if (w->force && kind >= FLOAT16 && kind <= FLOAT64 && !keeps_denormals(w, kind, 0)) {
-        if (kind == FLOAT32) EACH_LANE to[l] = flush(to[l]);
-        if (kind == FLOAT16) EACH_LANE to[l] = to[l] & 0x7c00 ? to[l] : to[l] & 0x8000;
-        if (kind == FLOAT64) for (u32 l = 0; l < LANES; l++)
-            if (!(top[l] & 0x7ff00000)) top[l] &= 0x80000000, to[l] = 0;
+        if (kind == FLOAT32)
+            EACH_LANE
+                to[l] = flush(to[l]);
+        if (kind == FLOAT16)
+            EACH_LANE
+                to[l] = to[l] & 0x7c00 ? to[l] : to[l] & 0x8000;
+        if (kind == FLOAT64)
+            for (u32 l = 0; l < LANES; l++)
+                if (!(top[l] & 0x7ff00000)) top[l] &= 0x80000000, to[l] = 0;
     }
     u32 sign = kind == FLOAT16 || kind == SIGN16 ? 0x8000 : 0x80000000;
-    if (in->abs >> k & 1) EACH_LANE top[l] &= ~sign;
-    if (in->neg >> k & 1) EACH_LANE top[l] ^= sign;
+    if (in->abs >> k & 1)
+        EACH_LANE
+            top[l] &= ~sign;
+    if (in->neg >> k & 1)
+        EACH_LANE
+            top[l] ^= sign;
     return to;
 }
 static inline const u32* vector_source(Wave* w, const Ins* in, u32 k) {
@@ -105,18 +118,23 @@ static inline const u32* vector_source(Wave* w, const Ins* in, u32 k) {
 
 // One half of a packed float32 source: a register of a pair, chosen by op_sel (first half) or op_sel_hi, with its sign.
 OUT_OF_LINE static const u32* packed_source(Wave* w, const Ins* in, u32 k, u32 half, u32* room) {
-    u32 s = in->src[k], which = (half ? in->op_sel_hi : in->op_sel) >> k & 1, flip = (half ? in->neg_hi : in->neg) >> k & 1;
+    u32 s = in->src[k], which = (half ? in->op_sel_hi : in->op_sel) >> k & 1,
+        flip = (half ? in->neg_hi : in->neg) >> k & 1;
     const u32* from = room;
     if (s >= VGPR) from = w->v[s - VGPR + which];
     else {
         u32 x = s == CONSTANT ? (u32)in->value[k] : w->s[s + which];
-        EACH_LANE room[l] = x;
+        EACH_LANE
+            room[l] = x;
     }
     u32 flushes = w->force && (in->kind[k] & 127) == FLOAT32 && !keeps_denormals(w, FLOAT32, 0);
     if (!flip && !flushes) return from;
     u32 sign = flip ? 0x80000000 : 0;
-    EACH_LANE room[l] = from[l] ^ sign;
-    if (flushes) EACH_LANE room[l] = flush(room[l]);
+    EACH_LANE
+        room[l] = from[l] ^ sign;
+    if (flushes)
+        EACH_LANE
+            room[l] = flush(room[l]);
     return room;
 }
 // A source of the mixed-precision fma: float32, or a float16 half turned into float32.
@@ -132,7 +150,7 @@ OUT_OF_LINE static const u32* mix_source(Wave* w, const Ins* in, u32 k) {
     return to;
 }
 
-// --- results ---------------------------------------------------------------------------------------------------------
+// --- results ---
 static inline u32* destination(Wave* w, const Ins* in) {
     return pair(w, EXEC) == ~0ull && !(in->fancy_result | w->force) ? w->v[in->d - VGPR] : w->result[0];
 }
@@ -155,8 +173,7 @@ OUT_OF_LINE static void finish_slow(Wave* w, const Ins* in, u32 words) {
             else if (kind == FLOAT16 && in->result_words == 3)  // packed
                 r[0] = f16_from_f32(scale_and_clamp(in, f32_from_f16(r[0] & 0xffff))) |
                        f16_from_f32(scale_and_clamp(in, f32_from_f16(r[0] >> 16))) << 16;
-            else if (kind == FLOAT16)
-                r[0] = f16_from_f32(scale_and_clamp(in, f32_from_f16(r[0] & 0xffff)));
+            else if (kind == FLOAT16) r[0] = f16_from_f32(scale_and_clamp(in, f32_from_f16(r[0] & 0xffff)));
             else {
                 static const double factor[4] = {1, 2, 4, 0.5};
                 double x = as_f64((u64)r[0] | (u64)r[LANES] << 32) * factor[in->omod];
@@ -172,22 +189,22 @@ OUT_OF_LINE static void finish_slow(Wave* w, const Ins* in, u32 words) {
                 for (u32 i = 0; i < words; i++) r[i * LANES] = flush(r[i * LANES]);
             else if (kind == FLOAT16)
                 r[0] &= (r[0] & 0x7c00 ? 0xffff : 0x8000) | (r[0] & 0x7c000000 ? 0xffff0000 : 0x80000000);
-            else if (!(r[LANES] & 0x7ff00000))
-                r[0] = 0, r[LANES] &= 0x80000000;
+            else if (!(r[LANES] & 0x7ff00000)) r[0] = 0, r[LANES] &= 0x80000000;
         }
     }
     u32(*d)[LANES] = &w->v[in->d - VGPR];
     u32 select = in->sdwa & 0x80 ? in->dst_sel : 6;
     u32 width = select < 4 ? 8 : 16, shift = select < 4 ? 8 * select : 16 * (select & 1);
     u32 field = select == 6 ? ~0u : ((1u << width) - 1) << shift;
-    EACH_ACTIVE(mask) {
+    EACH_ACTIVE (mask) {
         u32 x = w->result[0][l], old = d[0][l];
         if (in->flags & DST_HIGH) x = (old & 0xffff) | x << 16;
         else if (in->keep_high) x = (old & 0xffff0000) | (x & 0xffff);
         if (select != 6) {
             u32 part = x << shift & field, rest = 0;
             if (in->dst_unused == 2) rest = old & ~field;
-            if (in->dst_unused == 1 && part >> (shift + width - 1) & 1) rest = shift + width < 32 ? ~0u << (shift + width) : 0;
+            if (in->dst_unused == 1 && part >> (shift + width - 1) & 1)
+                rest = shift + width < 32 ? ~0u << (shift + width) : 0;
             x = part | rest;
         }
         d[0][l] = x;

@@ -20,14 +20,22 @@ enum { LANES = 64, MAX_WAVES = 16, MAX_LDS = 65536 };
 enum { FLAT_SCRATCH = 102, VCC = 106, M0 = 124, EXEC = 126, CONSTANT = 128, VCCZ = 251, EXECZ = 252, SCC = 253 };
 enum { VGPR = 256, AGPR = 512, REGISTERS = 768, NONE = 0xffff };
 
-// What an operand's bits are; decides where neg and abs act and which denormals MODE flushes. SIGN: a sign, no flushing.
+// What an operand's bits are; decides where neg and abs act and which denormals MODE flushes. SIGN: a sign, no
+// flushing.
 typedef enum { BITS, FLOAT16, FLOAT32, FLOAT64, SIGN16, SIGN32, SIGN64 } Kind;
 
 typedef enum { RUNNING, YIELDED, AT_BARRIER, ENDED, FAULTED } WaveState;
 
 // Which checks are on; checks = 0 runs the plain loop. The bits are those of findings.CHECKS in Python.
-enum { CHECK_LDS = 1, CHECK_WAITS = 2, CHECK_UNINITIALISED = 4, CHECK_HAZARDS = 8, CHECK_BARRIERS = 16, CHECK_BOUNDS = 32,
-       CHECK_ALIGNMENT = 64 };
+enum {
+    CHECK_LDS = 1,
+    CHECK_WAITS = 2,
+    CHECK_UNINITIALISED = 4,
+    CHECK_HAZARDS = 8,
+    CHECK_BARRIERS = 16,
+    CHECK_BOUNDS = 32,
+    CHECK_ALIGNMENT = 64
+};
 
 typedef struct Wave Wave;
 typedef struct Ins Ins;
@@ -39,36 +47,60 @@ typedef struct {
 
 // One instruction, ready to run. The part up to `registers` comes from Python, the rest is filled by program_make().
 struct Ins {
-    u64 value[4];    // of constant sources
-    u32 address;     // in the code object, for messages and for s_getpc
-    u32 target;      // index of the record a branch goes to
+    u64 value[4];  // of constant sources
+    u32 address;   // in the code object, for messages and for s_getpc
+    u32 target;    // index of the record a branch goes to
     i32 offset[2];
-    u32 flags;       // below
-    u16 op;          // row of the table
-    u16 d, e;        // destinations
+    u32 flags;  // below
+    u16 op;     // row of the table
+    u16 d, e;   // destinations
     u16 src[4];
-    u8 size;         // bytes
+    u8 size;                                       // bytes
     u8 neg, abs, sext, op_sel, op_sel_hi, neg_hi;  // bit k for source k
-    u8 fancy;        // bit k: source k needs the slow path (modifiers, SDWA, DPP)
-    u8 fancy_result; // the result needs the slow path
+    u8 fancy;                                      // bit k: source k needs the slow path (modifiers, SDWA, DPP)
+    u8 fancy_result;                               // the result needs the slow path
     u8 clamp, omod, sdwa, dpp;
     u8 src_sel[2], dst_sel, dst_unused, bound_ctrl, row_mask, bank_mask;
     u16 dpp_ctrl;
-    u8 kind[4];      // Kind of each source
+    u8 kind[4];  // Kind of each source
     u8 result_kind, result_words, keep_high;
-    u8 unit;         // below: which counters and hazards it takes part in
-    u8 passes;       // of an MFMA
-    u8 uses, defs;   // how many of registers[] are read, then written
-    u8 round;        // which MODE.round field holds: 0 float32, 2 float16 and float64
+    u8 unit;        // below: which counters and hazards it takes part in
+    u8 passes;      // of an MFMA
+    u8 uses, defs;  // how many of registers[] are read, then written
+    u8 round;       // which MODE.round field holds: 0 float32, 2 float16 and float64
     Registers registers[8];
 
     void (*run)(Wave*, const Ins*);
     const u32* splat[4];  // constant sources, one copy a lane: [2][LANES]
 };
-enum { OFFEN = 1, IDXEN = 2, RETURNS = 4, DST_HIGH = 8, IS_XDL = 32, IS_TRANS = 64, IS_DGEMM = 128,
-       STORES_HIGH = 256, COPIES = 512, LENIENT = 1024, FIRST_LANE = 2048 };
-enum { UNIT_OTHER, UNIT_VALU, UNIT_SALU, UNIT_MATRIX, UNIT_LDS, UNIT_VMEM_LOAD, UNIT_VMEM_STORE, UNIT_VMEM_LDS, UNIT_FLAT,
-       UNIT_SMEM, UNIT_WAIT, UNIT_BARRIER, UNIT_NOP };
+enum {
+    OFFEN = 1,
+    IDXEN = 2,
+    RETURNS = 4,
+    DST_HIGH = 8,
+    IS_XDL = 32,
+    IS_TRANS = 64,
+    IS_DGEMM = 128,
+    STORES_HIGH = 256,
+    COPIES = 512,
+    LENIENT = 1024,
+    FIRST_LANE = 2048
+};
+enum {
+    UNIT_OTHER,
+    UNIT_VALU,
+    UNIT_SALU,
+    UNIT_MATRIX,
+    UNIT_LDS,
+    UNIT_VMEM_LOAD,
+    UNIT_VMEM_STORE,
+    UNIT_VMEM_LDS,
+    UNIT_FLAT,
+    UNIT_SMEM,
+    UNIT_WAIT,
+    UNIT_BARRIER,
+    UNIT_NOP
+};
 
 // Memory a kernel may touch: device addresses lo … hi - 1 are host addresses plus delta.
 typedef struct {
@@ -82,9 +114,24 @@ typedef struct {
     u32 kind, instruction, workgroup[3], wave, lane, other, size, count;
     u64 address;
 } Finding;
-enum { FOUND_GLOBAL_BOUNDS, FOUND_LDS_BOUNDS, FOUND_SCRATCH_BOUNDS, FOUND_MISALIGNED, FOUND_LDS_RACE, FOUND_LDS_SAME_VALUE,
-       FOUND_MISSING_WAIT, FOUND_UNINITIALISED_REGISTER, FOUND_UNINITIALISED_LDS, FOUND_HAZARD, FOUND_BARRIER,
-       FOUND_TRAP, FOUND_LDS_NOT_WAITED, FOUND_HANG, FOUND_BAD_JUMP, FOUND_UNSUPPORTED };
+enum {
+    FOUND_GLOBAL_BOUNDS,
+    FOUND_LDS_BOUNDS,
+    FOUND_SCRATCH_BOUNDS,
+    FOUND_MISALIGNED,
+    FOUND_LDS_RACE,
+    FOUND_LDS_SAME_VALUE,
+    FOUND_MISSING_WAIT,
+    FOUND_UNINITIALISED_REGISTER,
+    FOUND_UNINITIALISED_LDS,
+    FOUND_HAZARD,
+    FOUND_BARRIER,
+    FOUND_TRAP,
+    FOUND_LDS_NOT_WAITED,
+    FOUND_HANG,
+    FOUND_BAD_JUMP,
+    FOUND_UNSUPPORTED
+};
 
 // What one instruction did to memory, summed over the launch; see trace.py.
 typedef struct {
@@ -121,13 +168,13 @@ struct Wave {
     u32 (*v)[LANES];  // 512 registers: VGPRs, then AGPRs
     u32 s[128] __attribute__((aligned(8)));
     u32 scc, mode;
-    u8 indexed;       // s_set_gpr_idx: bits 0-2 the sources, bit 3 the destination, that M0 is added to
-    u8 force;         // all ones when MODE asks for flushed denormals: every operand takes the slow path
-    const Ins* pc;    // the next instruction
+    u8 indexed;     // s_set_gpr_idx: bits 0-2 the sources, bit 3 the destination, that M0 is added to
+    u8 force;       // all ones when MODE asks for flushed denormals: every operand takes the slow path
+    const Ins* pc;  // the next instruction
     WaveState state;
     u32 id;
     u64 executed;
-    u64 write_mask;   // lanes that DPP lets the instruction write
+    u64 write_mask;  // lanes that DPP lets the instruction write
     Workgroup* group;
     Launch* launch;
     u8* scratch;
@@ -137,12 +184,12 @@ struct Wave {
     u64* counts;
     Traffic* traffic;
     // --- only the checks use what follows
-    u32 clock;                      // wait states so far, as the ISA counts them
+    u32 clock;  // wait states so far, as the ISA counts them
     u32 vm_issued, vm_done, lgkm_issued, lgkm_done, smem_out, flat_out, done_at_barrier;
     u32 vm_pending[REGISTERS], lgkm_pending[REGISTERS];  // sequence number of the load that will write it
-    u64 written[REGISTERS];         // lanes that have been written
+    u64 written[REGISTERS];                              // lanes that have been written
     u32 valu_write[REGISTERS], trans_write[REGISTERS];
-    u32 last_use[REGISTERS];        // clock of the latest of the events that hazards are about, to skip most checks
+    u32 last_use[REGISTERS];  // clock of the latest of the events that hazards are about, to skip most checks
     MatrixUse matrix_write[REGISTERS], matrix_read[REGISTERS];
 };
 
@@ -158,9 +205,9 @@ struct Workgroup {
     int progressed;  // in this slice: a store, a barrier, an end, an MFMA
     u64 idle;        // instructions since the last progress
     Shadow* shadow;
-    u8* lds_written;     // bit a byte
-    u32* dma_seq;        // per dword: sequence number of the load that will write it,
-    u8* dma_wave;        // and the wave that issued it
+    u8* lds_written;  // bit a byte
+    u32* dma_seq;     // per dword: sequence number of the load that will write it,
+    u8* dma_wave;     // and the wave that issued it
     struct Workgroup* next;
 };
 
@@ -179,14 +226,14 @@ struct Launch {
     Finding* findings;
     u32 finding_count, findings_dropped;
     u32 started, finished, failed;
-    u64 progress;      // counts up whenever any workgroup progresses
+    u64 progress;  // counts up whenever any workgroup progresses
     pthread_mutex_t* lock;
     Workgroup* parked_first;
     Workgroup* parked_last;
     u32 resident;
     const u32* code_index;  // image address / 4 -> record, or NONE32
     u32 code_words;
-    Stream* stream;    // if not null: note every step, and skip the arithmetic of matrix instructions; one thread
+    Stream* stream;  // if not null: note every step, and skip the arithmetic of matrix instructions; one thread
 };
 enum { NONE32 = 0xffffffff };
 

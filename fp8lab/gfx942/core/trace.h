@@ -20,7 +20,7 @@ static void trace_lds(Wave* w, const Ins* in, const Access* at, u32 size, Intent
     u32 seen[8][BANKS][32];
     u8 count[8][BANKS] = {{0}};
     u32 groups = 0;
-    EACH_ACTIVE(at->lanes) {
+    EACH_ACTIVE (at->lanes) {
         u32 g = group_of((u32)l, size, intent == READ), address = (u32)at->device[l];
         groups |= 1u << g;
         for (u32 dword = address / 4; dword <= (address + size - 1) / 4; dword++) {
@@ -60,7 +60,7 @@ static void trace_global(Wave* w, const Ins* in, const Access* at, u32 size) {
     Traffic* t = &w->traffic[in - w->launch->program];
     u64 sectors[2 * LANES], lines[2 * LANES];
     u32 n = 0, lanes = (u32)__builtin_popcountll(at->lanes);
-    EACH_ACTIVE(at->lanes) {
+    EACH_ACTIVE (at->lanes) {
         u64 first = at->device[l], last = first + size - 1;
         sectors[n] = first / SECTOR, lines[n++] = first / LINE;
         if (last / SECTOR != first / SECTOR) sectors[n] = last / SECTOR, lines[n++] = last / LINE;

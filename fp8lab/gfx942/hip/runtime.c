@@ -23,34 +23,69 @@ void core_prepare(Ins* program, u32 n, u32 (*splats)[2][LANES]);
 void core_launch(Launch* launch);
 
 typedef int hipError_t;
-enum { hipSuccess = 0, hipErrorInvalidValue = 1, hipErrorOutOfMemory = 2, hipErrorInvalidConfiguration = 9,
-       hipErrorInvalidSymbol = 13, hipErrorInvalidDevicePointer = 17, hipErrorInvalidDeviceFunction = 98,
-       hipErrorInvalidDevice = 101, hipErrorInvalidImage = 200, hipErrorFileNotFound = 301, hipErrorInvalidHandle = 400,
-       hipErrorNotFound = 500, hipErrorNotReady = 600, hipErrorLaunchFailure = 719, hipErrorNotSupported = 801 };
-typedef struct { u32 x, y, z; } dim3;
-typedef struct Stream { int unused; } *hipStream_t;
-typedef struct Event { double at_ms; int recorded; } *hipEvent_t;
+enum {
+    hipSuccess = 0,
+    hipErrorInvalidValue = 1,
+    hipErrorOutOfMemory = 2,
+    hipErrorInvalidConfiguration = 9,
+    hipErrorInvalidSymbol = 13,
+    hipErrorInvalidDevicePointer = 17,
+    hipErrorInvalidDeviceFunction = 98,
+    hipErrorInvalidDevice = 101,
+    hipErrorInvalidImage = 200,
+    hipErrorFileNotFound = 301,
+    hipErrorInvalidHandle = 400,
+    hipErrorNotFound = 500,
+    hipErrorNotReady = 600,
+    hipErrorLaunchFailure = 719,
+    hipErrorNotSupported = 801
+};
+typedef struct {
+    u32 x, y, z;
+} dim3;
+typedef struct Stream {
+    int unused;
+}* hipStream_t;
+typedef struct Event {
+    double at_ms;
+    int recorded;
+}* hipEvent_t;
 
 static _Thread_local hipError_t last_error;
 static hipError_t pending_failure;  // of a kernel, until somebody synchronises
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static hipError_t fail(hipError_t e) { if (e) last_error = e; return e; }
+static hipError_t fail(hipError_t e) {
+    if (e) last_error = e;
+    return e;
+}
 
-// --- code objects: prepare.py's tables ---------------------------------------------------------------------------------
-typedef struct { u64 magic, image, image_size, code_base; u32 kernels, unused; } Header;
-typedef struct { u32 offset, size, kind, unused; } Argument;
+// --- code objects: prepare.py's tables ---
+typedef struct {
+    u64 magic, image, image_size, code_base;
+    u32 kernels, unused;
+} Header;
+typedef struct {
+    u32 offset, size, kind, unused;
+} Argument;
 typedef struct __attribute__((packed)) {
     u64 name, records, code_index, arguments, texts;
-    u32 record_count, splats, entry, code_words, argument_count, lds, scratch, kernarg, workgroup_size, rsrc1, rsrc2, properties,
-        preload_words, preload_offset;
+    u32 record_count, splats, entry, code_words, argument_count, lds, scratch, kernarg, workgroup_size, rsrc1, rsrc2,
+        properties, preload_words, preload_offset;
 } KernelEntry;
-typedef struct Module { u8* data; } Module;
-typedef struct Function { Module* module; KernelEntry* kernel; Ins* program; } Function;
+typedef struct Module {
+    u8* data;
+} Module;
+typedef struct Function {
+    Module* module;
+    KernelEntry* kernel;
+    Ins* program;
+} Function;
 
 static const void* table(const Module* m, u64 offset) { return m->data + offset; }
 
 static int run_python(const char* in, const char* out) {
-    static char code[] = "import sys; sys.path.insert(0, '" PACKAGE "'); sys.argv = ['prepare'] + sys.argv[1:]; "
+    static char code[] = "import sys; sys.path.insert(0, '" PACKAGE
+                         "'); sys.argv = ['prepare'] + sys.argv[1:]; "
                          "import runpy; runpy.run_module('fp8lab.gfx942.hip.prepare', run_name='__main__')";
     char* arguments[] = {(char*)PYTHON, (char*)"-c", code, (char*)in, (char*)out, 0};
     pid_t child;
@@ -71,7 +106,8 @@ static Module* load_module(const void* image, u64 size) {
     if (written && run_python(in, out) && stat(out, &about) == 0) {
         u8* data = aligned_alloc(4096, ((u64)about.st_size + 8191) & ~4095ull);
         file = open(out, O_RDONLY);
-        if (data && file >= 0 && read(file, data, (u64)about.st_size) == about.st_size && ((Header*)data)->magic == 0x3234395846474850ull) {
+        if (data && file >= 0 && read(file, data, (u64)about.st_size) == about.st_size &&
+            ((Header*)data)->magic == 0x3234395846474850ull) {
             module = calloc(1, sizeof *module);
             module->data = data;
         }
@@ -92,14 +128,18 @@ static Function* find_function(Module* module, const char* name) {
     return 0;
 }
 
-// --- memory --------------------------------------------------------------------------------------------------------------
-typedef struct { u8 *start, *base; u64 size; } Allocation;
+// --- memory ---
+typedef struct {
+    u8 *start, *base;
+    u64 size;
+} Allocation;
 static Allocation* allocations;
 static u64 allocation_count, allocation_room;
 
 static Allocation* holding(const void* p) {
     for (u64 i = 0; i < allocation_count; i++)
-        if ((u8*)p >= allocations[i].start && (u8*)p < allocations[i].start + allocations[i].size) return &allocations[i];
+        if ((u8*)p >= allocations[i].start && (u8*)p < allocations[i].start + allocations[i].size)
+            return &allocations[i];
     return 0;
 }
 API hipError_t hipMalloc(void** p, size_t size) {
@@ -134,11 +174,23 @@ API hipError_t hipFree(void* p) {
     pthread_mutex_unlock(&lock);
     return fail(e);
 }
-API hipError_t hipMallocManaged(void** p, size_t size, u32 flags) { (void)flags; return hipMalloc(p, size); }
-API hipError_t hipHostMalloc(void** p, size_t size, u32 flags) { (void)flags; return hipMalloc(p, size); }
+API hipError_t hipMallocManaged(void** p, size_t size, u32 flags) {
+    (void)flags;
+    return hipMalloc(p, size);
+}
+API hipError_t hipHostMalloc(void** p, size_t size, u32 flags) {
+    (void)flags;
+    return hipMalloc(p, size);
+}
 API hipError_t hipHostFree(void* p) { return hipFree(p); }
-API hipError_t hipMallocAsync(void** p, size_t size, hipStream_t s) { (void)s; return hipMalloc(p, size); }
-API hipError_t hipFreeAsync(void* p, hipStream_t s) { (void)s; return hipFree(p); }
+API hipError_t hipMallocAsync(void** p, size_t size, hipStream_t s) {
+    (void)s;
+    return hipMalloc(p, size);
+}
+API hipError_t hipFreeAsync(void* p, hipStream_t s) {
+    (void)s;
+    return hipFree(p);
+}
 API hipError_t hipMemGetInfo(size_t* available, size_t* total) {
     u64 used = 0;
     for (u64 i = 0; i < allocation_count; i++) used += allocations[i].size;
@@ -160,22 +212,39 @@ API hipError_t hipMemcpy(void* to, const void* from, size_t size, int kind) {
     memmove(to, from, size);
     return hipSuccess;
 }
-API hipError_t hipMemcpyAsync(void* to, const void* from, size_t size, int kind, hipStream_t s) { (void)s; return hipMemcpy(to, from, size, kind); }
-API hipError_t hipMemcpyWithStream(void* to, const void* from, size_t size, int kind, hipStream_t s) { (void)s; return hipMemcpy(to, from, size, kind); }
+API hipError_t hipMemcpyAsync(void* to, const void* from, size_t size, int kind, hipStream_t s) {
+    (void)s;
+    return hipMemcpy(to, from, size, kind);
+}
+API hipError_t hipMemcpyWithStream(void* to, const void* from, size_t size, int kind, hipStream_t s) {
+    (void)s;
+    return hipMemcpy(to, from, size, kind);
+}
 API hipError_t hipMemcpyHtoD(void* to, const void* from, size_t size) { return hipMemcpy(to, from, size, 1); }
 API hipError_t hipMemcpyDtoH(void* to, const void* from, size_t size) { return hipMemcpy(to, from, size, 2); }
 API hipError_t hipMemcpyDtoD(void* to, const void* from, size_t size) { return hipMemcpy(to, from, size, 3); }
-API hipError_t hipMemcpyHtoDAsync(void* to, const void* from, size_t size, hipStream_t s) { (void)s; return hipMemcpy(to, from, size, 1); }
-API hipError_t hipMemcpyDtoHAsync(void* to, const void* from, size_t size, hipStream_t s) { (void)s; return hipMemcpy(to, from, size, 2); }
-API hipError_t hipMemcpyDtoDAsync(void* to, const void* from, size_t size, hipStream_t s) { (void)s; return hipMemcpy(to, from, size, 3); }
-API hipError_t hipMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, int kind) {
+API hipError_t hipMemcpyHtoDAsync(void* to, const void* from, size_t size, hipStream_t s) {
+    (void)s;
+    return hipMemcpy(to, from, size, 1);
+}
+API hipError_t hipMemcpyDtoHAsync(void* to, const void* from, size_t size, hipStream_t s) {
+    (void)s;
+    return hipMemcpy(to, from, size, 2);
+}
+API hipError_t hipMemcpyDtoDAsync(void* to, const void* from, size_t size, hipStream_t s) {
+    (void)s;
+    return hipMemcpy(to, from, size, 3);
+}
+API hipError_t hipMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
+                           int kind) {
     for (size_t row = 0; row < height; row++) {
         hipError_t e = hipMemcpy((u8*)to + row * to_pitch, (const u8*)from + row * from_pitch, width, kind);
         if (e) return e;
     }
     return hipSuccess;
 }
-API hipError_t hipMemcpy2DAsync(void* to, size_t tp, const void* from, size_t fp, size_t width, size_t height, int kind, hipStream_t s) {
+API hipError_t hipMemcpy2DAsync(void* to, size_t tp, const void* from, size_t fp, size_t width, size_t height, int kind,
+                                hipStream_t s) {
     (void)s;
     return hipMemcpy2D(to, tp, from, fp, width, height, kind);
 }
@@ -189,30 +258,51 @@ static hipError_t fill(void* p, u32 value, size_t each, size_t count) {
     return hipSuccess;
 }
 API hipError_t hipMemset(void* p, int value, size_t size) { return fill(p, (u32)value, 1, size); }
-API hipError_t hipMemsetAsync(void* p, int value, size_t size, hipStream_t s) { (void)s; return fill(p, (u32)value, 1, size); }
+API hipError_t hipMemsetAsync(void* p, int value, size_t size, hipStream_t s) {
+    (void)s;
+    return fill(p, (u32)value, 1, size);
+}
 API hipError_t hipMemsetD8(void* p, u8 value, size_t count) { return fill(p, value, 1, count); }
 API hipError_t hipMemsetD16(void* p, u16 value, size_t count) { return fill(p, value, 2, count); }
 API hipError_t hipMemsetD32(void* p, int value, size_t count) { return fill(p, (u32)value, 4, count); }
-API hipError_t hipMemsetD32Async(void* p, int value, size_t count, hipStream_t s) { (void)s; return fill(p, (u32)value, 4, count); }
+API hipError_t hipMemsetD32Async(void* p, int value, size_t count, hipStream_t s) {
+    (void)s;
+    return fill(p, (u32)value, 4, count);
+}
 
-// --- launching -----------------------------------------------------------------------------------------------------------
+// --- launching ---
 static u32 wanted_checks(void) {
     const char* text = getenv("FP8LAB_HIP_CHECKS");
     return text && strcmp(text, "none") ? 127 : 0;
 }
-static const char* const kind_names[] = {
-    "global-out-of-bounds", "lds-out-of-bounds", "scratch-out-of-bounds", "misaligned", "lds-race", "lds-same-value", "missing-wait",
-    "uninitialised-register", "uninitialised-lds", "missing-wait-states", "barrier-divergence", "trap", "lds-write-not-waited", "hang",
-    "bad-jump", "unsupported"};
+static const char* const kind_names[] = {"global-out-of-bounds",
+                                         "lds-out-of-bounds",
+                                         "scratch-out-of-bounds",
+                                         "misaligned",
+                                         "lds-race",
+                                         "lds-same-value",
+                                         "missing-wait",
+                                         "uninitialised-register",
+                                         "uninitialised-lds",
+                                         "missing-wait-states",
+                                         "barrier-divergence",
+                                         "trap",
+                                         "lds-write-not-waited",
+                                         "hang",
+                                         "bad-jump",
+                                         "unsupported"};
 
 static void print_findings(const Function* f, const Launch* launch) {
     const u64* texts = table(f->module, f->kernel->texts);
     for (u32 i = 0; i < launch->finding_count; i++) {
         const Finding* x = &launch->findings[i];
         int known = x->instruction < launch->instructions;
-        fprintf(stderr, "fp8lab gfx942: %s at 0x%llx, %u bytes; kernel %s, workgroup (%u, %u, %u), wave %u, lane %u, at 0x%x: %s, %u times\n",
-                kind_names[x->kind], (unsigned long long)x->address, x->size, (const char*)table(f->module, f->kernel->name), x->workgroup[0],
-                x->workgroup[1], x->workgroup[2], x->wave, x->lane, known ? launch->program[x->instruction].address : 0,
+        fprintf(stderr,
+                "fp8lab gfx942: %s at 0x%llx, %u bytes; kernel %s, workgroup (%u, %u, %u), wave %u, lane %u, at 0x%x: "
+                "%s, %u times\n",
+                kind_names[x->kind], (unsigned long long)x->address, x->size,
+                (const char*)table(f->module, f->kernel->name), x->workgroup[0], x->workgroup[1], x->workgroup[2],
+                x->wave, x->lane, known ? launch->program[x->instruction].address : 0,
                 known ? (const char*)table(f->module, texts[x->instruction]) : "?", x->count);
     }
 }
@@ -232,7 +322,8 @@ static u32 resident(u64 threads, u32 lds) {  // workgroups that the 304 compute 
     return (u32)(304 * (by_waves < by_lds ? by_waves : by_lds));
 }
 
-static hipError_t launch_kernel(Function* f, dim3 grid, dim3 block, void** parameters, const void* packed, size_t packed_size, u32 dynamic_lds) {
+static hipError_t launch_kernel(Function* f, dim3 grid, dim3 block, void** parameters, const void* packed,
+                                size_t packed_size, u32 dynamic_lds) {
     KernelEntry* k = f->kernel;
     Header* header = (Header*)f->module->data;
     u64 threads = (u64)block.x * block.y * block.z, groups = (u64)grid.x * grid.y * grid.z;
@@ -243,11 +334,26 @@ static hipError_t launch_kernel(Function* f, dim3 grid, dim3 block, void** param
         f->program = (Ins*)(f->module->data + k->records);
         core_prepare(f->program, k->record_count, aligned_alloc(64, ((u64)k->splats + 1) * sizeof(u32[2][LANES])));
     }
-    Launch launch = {.program = f->program, .instructions = k->record_count, .entry = k->entry, .lds_bytes = k->lds + dynamic_lds,
-                     .scratch_bytes = k->scratch, .block = {block.x, block.y, block.z}, .grid = {grid.x, grid.y, grid.z}, .rsrc1 = k->rsrc1,
-                     .rsrc2 = k->rsrc2, .properties = k->properties, .preload_words = k->preload_words, .preload_offset = k->preload_offset,
-                     .code_base = header->code_base, .checks = wanted_checks(), .max_resident = resident(threads, k->lds + dynamic_lds), .hang_after = 200000000,
-                     .finding_limit = 64, .workgroups = (u32)groups, .code_index = table(f->module, k->code_index), .code_words = k->code_words};
+    Launch launch = {.program = f->program,
+                     .instructions = k->record_count,
+                     .entry = k->entry,
+                     .lds_bytes = k->lds + dynamic_lds,
+                     .scratch_bytes = k->scratch,
+                     .block = {block.x, block.y, block.z},
+                     .grid = {grid.x, grid.y, grid.z},
+                     .rsrc1 = k->rsrc1,
+                     .rsrc2 = k->rsrc2,
+                     .properties = k->properties,
+                     .preload_words = k->preload_words,
+                     .preload_offset = k->preload_offset,
+                     .code_base = header->code_base,
+                     .checks = wanted_checks(),
+                     .max_resident = resident(threads, k->lds + dynamic_lds),
+                     .hang_after = 200000000,
+                     .finding_limit = 64,
+                     .workgroups = (u32)groups,
+                     .code_index = table(f->module, k->code_index),
+                     .code_words = k->code_words};
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     launch.threads = cpus > 0 ? (u32)cpus : 1;
     u8* segment = calloc(1, (k->kernarg + 4096u) & ~63u);
@@ -260,16 +366,19 @@ static hipError_t launch_kernel(Function* f, dim3 grid, dim3 block, void** param
         if (a->kind) memcpy(segment + a->offset, &hidden, a->size < 8 ? a->size : 8);
         else if (parameters) memcpy(segment + a->offset, parameters[visible++], a->size);
     }
-    u32 packet[16] = {3u << 16, block.x | block.y << 16, block.z, grid.x * block.x, grid.y * block.y, grid.z * block.z, k->scratch, launch.lds_bytes};
+    u32 packet[16] = {3u << 16,         block.x | block.y << 16, block.z,    grid.x * block.x,
+                      grid.y * block.y, grid.z * block.z,        k->scratch, launch.lds_bytes};
     Range* ranges = calloc(allocation_count + 3, sizeof *ranges);
     for (u64 i = 0; i < allocation_count; i++)
         ranges[i] = (Range){(u64)allocations[i].start, (u64)allocations[i].start + allocations[i].size, 0, (u32)i, 1};
     u64 n = allocation_count, image = (u64)(f->module->data + header->image);
-    ranges[n++] = (Range){header->code_base, header->code_base + header->image_size, (i64)(image - header->code_base), 0, 1};
+    ranges[n++] =
+        (Range){header->code_base, header->code_base + header->image_size, (i64)(image - header->code_base), 0, 1};
     ranges[n++] = (Range){(u64)segment, (u64)segment + ((k->kernarg + 127u) & ~63u), 0, 0, 0};
     ranges[n++] = (Range){(u64)packet, (u64)packet + sizeof packet, 0, 0, 0};
     qsort(ranges, n, sizeof *ranges, by_address);
-    launch.ranges = ranges, launch.range_count = (u32)n, launch.kernarg = (u64)segment, launch.dispatch_packet = (u64)packet;
+    launch.ranges = ranges, launch.range_count = (u32)n, launch.kernarg = (u64)segment,
+    launch.dispatch_packet = (u64)packet;
     launch.counts = calloc(k->record_count, sizeof(u64)), launch.traffic = calloc(k->record_count, sizeof(Traffic));
     launch.findings = calloc(launch.finding_limit, sizeof(Finding));
     core_launch(&launch);
@@ -281,10 +390,23 @@ static hipError_t launch_kernel(Function* f, dim3 grid, dim3 block, void** param
     return fail(e);
 }
 
-// --- what clang's host code registers and calls ---------------------------------------------------------------------------
-typedef struct { u32 magic, version; const void* binary; void* unused; } FatBinary;
-typedef struct { const void* binary; Module* module; } Fat;
-typedef struct Registered { const void* host; const char* name; Fat* fat; Function* function; struct Registered* next; } Registered;
+// --- what clang's host code registers and calls ---
+typedef struct {
+    u32 magic, version;
+    const void* binary;
+    void* unused;
+} FatBinary;
+typedef struct {
+    const void* binary;
+    Module* module;
+} Fat;
+typedef struct Registered {
+    const void* host;
+    const char* name;
+    Fat* fat;
+    Function* function;
+    struct Registered* next;
+} Registered;
 static Registered* registered;
 
 static u64 bundle_size(const u8* p) {  // of a clang offload bundle: as far as its last entry reaches
@@ -304,17 +426,22 @@ API void** __hipRegisterFatBinary(const void* data) {
     return (void**)fat;
 }
 API void __hipUnregisterFatBinary(void** handle) { (void)handle; }
-API void __hipRegisterFunction(void** handle, const void* host, char* device_function, const char* name, u32 limit, void* tid, void* bid, void* bdim,
-                               void* gdim, int* size) {
+API void __hipRegisterFunction(void** handle, const void* host, char* device_function, const char* name, u32 limit,
+                               void* tid, void* bid, void* bdim, void* gdim, int* size) {
     (void)device_function, (void)limit, (void)tid, (void)bid, (void)bdim, (void)gdim, (void)size;
     Registered* r = calloc(1, sizeof *r);
     r->host = host, r->name = name, r->fat = (Fat*)handle, r->next = registered;
     registered = r;
 }
-API void __hipRegisterVar(void** h, void* host, char* device, char* name, int external, size_t size, int constant, int global) {
+API void __hipRegisterVar(void** h, void* host, char* device, char* name, int external, size_t size, int constant,
+                          int global) {
     (void)h, (void)host, (void)device, (void)name, (void)external, (void)size, (void)constant, (void)global;
 }
-static _Thread_local struct { dim3 grid, block; size_t lds; hipStream_t stream; } configuration[8];
+static _Thread_local struct {
+    dim3 grid, block;
+    size_t lds;
+    hipStream_t stream;
+} configuration[8];
 static _Thread_local int configurations;
 API hipError_t __hipPushCallConfiguration(dim3 grid, dim3 block, size_t lds, hipStream_t stream) {
     if (configurations == 8) return fail(hipErrorInvalidConfiguration);
@@ -338,7 +465,8 @@ static Function* registered_function(const void* host) {
         }
     return 0;
 }
-API hipError_t hipLaunchKernel(const void* host, dim3 grid, dim3 block, void** parameters, size_t lds, hipStream_t stream) {
+API hipError_t hipLaunchKernel(const void* host, dim3 grid, dim3 block, void** parameters, size_t lds,
+                               hipStream_t stream) {
     (void)stream;
     Function* f = registered_function(host);
     return f ? launch_kernel(f, grid, block, parameters, 0, 0, (u32)lds) : fail(hipErrorInvalidDeviceFunction);
@@ -378,7 +506,8 @@ API hipError_t hipModuleGetFunction(Function** function, Module* module, const c
     *function = module ? find_function(module, name) : 0;
     return fail(*function ? hipSuccess : hipErrorNotFound);
 }
-API hipError_t hipModuleLaunchKernel(Function* f, u32 gx, u32 gy, u32 gz, u32 bx, u32 by, u32 bz, u32 lds, hipStream_t s, void** parameters, void** extra) {
+API hipError_t hipModuleLaunchKernel(Function* f, u32 gx, u32 gy, u32 gz, u32 bx, u32 by, u32 bz, u32 lds,
+                                     hipStream_t s, void** parameters, void** extra) {
     (void)s;
     const void* packed = 0;
     size_t size = 0;
@@ -386,28 +515,65 @@ API hipError_t hipModuleLaunchKernel(Function* f, u32 gx, u32 gy, u32 gz, u32 bx
         if (extra[i] == (void*)1) packed = extra[i + 1];
         if (extra[i] == (void*)2) size = *(size_t*)extra[i + 1];
     }
-    return f ? launch_kernel(f, (dim3){gx, gy, gz}, (dim3){bx, by, bz}, parameters, packed, size, lds) : fail(hipErrorInvalidHandle);
+    return f ? launch_kernel(f, (dim3){gx, gy, gz}, (dim3){bx, by, bz}, parameters, packed, size, lds)
+             : fail(hipErrorInvalidHandle);
 }
-API hipError_t hipFuncSetAttribute(const void* f, int attribute, int value) { (void)f, (void)attribute, (void)value; return hipSuccess; }
+API hipError_t hipFuncSetAttribute(const void* f, int attribute, int value) {
+    (void)f, (void)attribute, (void)value;
+    return hipSuccess;
+}
 
-// --- streams and events: in order by nature ---------------------------------------------------------------------------------
+// --- streams and events: in order by nature ---
 static hipError_t settled(void) {
     hipError_t e = pending_failure;
     pending_failure = hipSuccess;
     return fail(e);
 }
-API hipError_t hipStreamCreate(hipStream_t* s) { *s = calloc(1, sizeof **s); return hipSuccess; }
-API hipError_t hipStreamCreateWithFlags(hipStream_t* s, u32 flags) { (void)flags; return hipStreamCreate(s); }
-API hipError_t hipStreamCreateWithPriority(hipStream_t* s, u32 flags, int priority) { (void)flags, (void)priority; return hipStreamCreate(s); }
-API hipError_t hipStreamDestroy(hipStream_t s) { free(s); return hipSuccess; }
-API hipError_t hipStreamSynchronize(hipStream_t s) { (void)s; return settled(); }
-API hipError_t hipStreamQuery(hipStream_t s) { (void)s; return settled(); }
-API hipError_t hipStreamWaitEvent(hipStream_t s, hipEvent_t e, u32 flags) { (void)s, (void)flags; return fail(e ? hipSuccess : hipErrorInvalidHandle); }
+API hipError_t hipStreamCreate(hipStream_t* s) {
+    *s = calloc(1, sizeof **s);
+    return hipSuccess;
+}
+API hipError_t hipStreamCreateWithFlags(hipStream_t* s, u32 flags) {
+    (void)flags;
+    return hipStreamCreate(s);
+}
+API hipError_t hipStreamCreateWithPriority(hipStream_t* s, u32 flags, int priority) {
+    (void)flags, (void)priority;
+    return hipStreamCreate(s);
+}
+API hipError_t hipStreamDestroy(hipStream_t s) {
+    free(s);
+    return hipSuccess;
+}
+API hipError_t hipStreamSynchronize(hipStream_t s) {
+    (void)s;
+    return settled();
+}
+API hipError_t hipStreamQuery(hipStream_t s) {
+    (void)s;
+    return settled();
+}
+API hipError_t hipStreamWaitEvent(hipStream_t s, hipEvent_t e, u32 flags) {
+    (void)s, (void)flags;
+    return fail(e ? hipSuccess : hipErrorInvalidHandle);
+}
 API hipError_t hipDeviceSynchronize(void) { return settled(); }
-API hipError_t hipDeviceReset(void) { pending_failure = hipSuccess; return hipSuccess; }
-API hipError_t hipEventCreate(hipEvent_t* e) { *e = calloc(1, sizeof **e); return hipSuccess; }
-API hipError_t hipEventCreateWithFlags(hipEvent_t* e, u32 flags) { (void)flags; return hipEventCreate(e); }
-API hipError_t hipEventDestroy(hipEvent_t e) { free(e); return hipSuccess; }
+API hipError_t hipDeviceReset(void) {
+    pending_failure = hipSuccess;
+    return hipSuccess;
+}
+API hipError_t hipEventCreate(hipEvent_t* e) {
+    *e = calloc(1, sizeof **e);
+    return hipSuccess;
+}
+API hipError_t hipEventCreateWithFlags(hipEvent_t* e, u32 flags) {
+    (void)flags;
+    return hipEventCreate(e);
+}
+API hipError_t hipEventDestroy(hipEvent_t e) {
+    free(e);
+    return hipSuccess;
+}
 API hipError_t hipEventRecord(hipEvent_t e, hipStream_t s) {
     (void)s;
     if (!e) return fail(hipErrorInvalidHandle);
@@ -418,26 +584,45 @@ API hipError_t hipEventRecord(hipEvent_t e, hipStream_t s) {
 }
 API hipError_t hipEventSynchronize(hipEvent_t e) { return e ? settled() : fail(hipErrorInvalidHandle); }
 API hipError_t hipEventQuery(hipEvent_t e) { return fail(e && e->recorded ? hipSuccess : hipErrorNotReady); }
-API hipError_t hipEventElapsedTime(float* ms, hipEvent_t from, hipEvent_t to) {  // of the emulation: says nothing about a GPU
+API hipError_t hipEventElapsedTime(float* ms, hipEvent_t from,
+                                   hipEvent_t to) {  // of the emulation: says nothing about a GPU
     if (!from || !to || !from->recorded || !to->recorded) return fail(hipErrorInvalidHandle);
     *ms = (float)(to->at_ms - from->at_ms);
     return hipSuccess;
 }
 
-// --- the device ------------------------------------------------------------------------------------------------------------
-API hipError_t hipInit(u32 flags) { (void)flags; return hipSuccess; }
-API hipError_t hipGetDeviceCount(int* n) { *n = 1; return hipSuccess; }
-API hipError_t hipGetDevice(int* device) { *device = 0; return hipSuccess; }
+// --- the device ---
+API hipError_t hipInit(u32 flags) {
+    (void)flags;
+    return hipSuccess;
+}
+API hipError_t hipGetDeviceCount(int* n) {
+    *n = 1;
+    return hipSuccess;
+}
+API hipError_t hipGetDevice(int* device) {
+    *device = 0;
+    return hipSuccess;
+}
 API hipError_t hipSetDevice(int device) { return fail(device == 0 ? hipSuccess : hipErrorInvalidDevice); }
-API hipError_t hipRuntimeGetVersion(int* version) { *version = 70125424; return hipSuccess; }
-API hipError_t hipDriverGetVersion(int* version) { *version = 70125424; return hipSuccess; }
+API hipError_t hipRuntimeGetVersion(int* version) {
+    *version = 70125424;
+    return hipSuccess;
+}
+API hipError_t hipDriverGetVersion(int* version) {
+    *version = 70125424;
+    return hipSuccess;
+}
 // A MI300X. Offsets are those of hipDeviceProp_t since HIP 6 (the R0600 layout, 1472 bytes).
 API hipError_t hipGetDevicePropertiesR0600(void* properties, int device) {
     if (device) return fail(hipErrorInvalidDevice);
-    static const struct { u16 offset; i32 value; } numbers[] = {
-        {304, 65536}, {308, 64}, {320, 1024}, {324, 1024}, {328, 1024}, {332, 1024}, {336, 2147483647}, {340, 65536}, {344, 65536},
-        {348, 2100000}, {360, 9}, {364, 4}, {388, 304}, {576, 1}, {604, 1}, {608, 2600000}, {612, 8192}, {616, 4194304}, {624, 2048},
-        {648, 65536}, {652, 1}, {688, 1}, {712, 32}};
+    static const struct {
+        u16 offset;
+        i32 value;
+    } numbers[] = {{304, 65536},      {308, 64},    {320, 1024},  {324, 1024},    {328, 1024}, {332, 1024},
+                   {336, 2147483647}, {340, 65536}, {344, 65536}, {348, 2100000}, {360, 9},    {364, 4},
+                   {388, 304},        {576, 1},     {604, 1},     {608, 2600000}, {612, 8192}, {616, 4194304},
+                   {624, 2048},       {648, 65536}, {652, 1},     {688, 1},       {712, 32}};
     u8* p = memset(properties, 0, 1472);
     strcpy((char*)p, "AMD Instinct MI300X (fp8lab emulator)");
     strcpy((char*)p + 1160, "gfx942:sramecc+:xnack-");
@@ -447,38 +632,47 @@ API hipError_t hipGetDevicePropertiesR0600(void* properties, int device) {
     return hipSuccess;
 }
 API hipError_t hipDeviceGetAttribute(int* value, int attribute, int device) {
-    static const i32 known[][2] = {{87, 64}, {63, 304}, {56, 1024}, {74, MAX_LDS}, {26, 1024}, {27, 1024}, {28, 1024}, {29, 2147483647},
-                                   {23, 9}, {61, 4}, {57, 2048}, {5, 2100000}, {60, 2600000}, {59, 8192}, {19, 4194304}, {10002, MAX_LDS}};
+    static const i32 known[][2] = {
+        {87, 64}, {63, 304}, {56, 1024}, {74, MAX_LDS}, {26, 1024},    {27, 1024}, {28, 1024},    {29, 2147483647},
+        {23, 9},  {61, 4},   {57, 2048}, {5, 2100000},  {60, 2600000}, {59, 8192}, {19, 4194304}, {10002, MAX_LDS}};
     if (device) return fail(hipErrorInvalidDevice);
     for (u32 i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i][0] == attribute) return *value = known[i][1], hipSuccess;
     return fail(hipErrorInvalidValue);
 }
 
-// --- errors ----------------------------------------------------------------------------------------------------------------
-API hipError_t hipGetLastError(void) { hipError_t e = last_error; last_error = hipSuccess; return e; }
+// --- errors ---
+API hipError_t hipGetLastError(void) {
+    hipError_t e = last_error;
+    last_error = hipSuccess;
+    return e;
+}
 API hipError_t hipPeekAtLastError(void) { return last_error; }
-static const struct { hipError_t error; const char *name, *text; } errors[] = {
-    {hipSuccess, "hipSuccess", "no error"},
-    {hipErrorInvalidValue, "hipErrorInvalidValue", "invalid argument"},
-    {hipErrorOutOfMemory, "hipErrorOutOfMemory", "out of memory"},
-    {hipErrorInvalidConfiguration, "hipErrorInvalidConfiguration", "invalid configuration argument"},
-    {hipErrorInvalidSymbol, "hipErrorInvalidSymbol", "invalid device symbol"},
-    {hipErrorInvalidDevicePointer, "hipErrorInvalidDevicePointer", "invalid device pointer"},
-    {hipErrorInvalidDeviceFunction, "hipErrorInvalidDeviceFunction", "invalid device function"},
-    {hipErrorInvalidDevice, "hipErrorInvalidDevice", "invalid device ordinal"},
-    {hipErrorInvalidImage, "hipErrorInvalidImage", "device kernel image is invalid"},
-    {hipErrorFileNotFound, "hipErrorFileNotFound", "file not found"},
-    {hipErrorInvalidHandle, "hipErrorInvalidHandle", "invalid resource handle"},
-    {hipErrorNotFound, "hipErrorNotFound", "named symbol not found"},
-    {hipErrorNotReady, "hipErrorNotReady", "device not ready"},
-    {hipErrorLaunchFailure, "hipErrorLaunchFailure", "unspecified launch failure"},
-    {hipErrorNotSupported, "hipErrorNotSupported", "operation not supported"}};
+static const struct {
+    hipError_t error;
+    const char *name, *text;
+} errors[] = {{hipSuccess, "hipSuccess", "no error"},
+              {hipErrorInvalidValue, "hipErrorInvalidValue", "invalid argument"},
+              {hipErrorOutOfMemory, "hipErrorOutOfMemory", "out of memory"},
+              {hipErrorInvalidConfiguration, "hipErrorInvalidConfiguration", "invalid configuration argument"},
+              {hipErrorInvalidSymbol, "hipErrorInvalidSymbol", "invalid device symbol"},
+              {hipErrorInvalidDevicePointer, "hipErrorInvalidDevicePointer", "invalid device pointer"},
+              {hipErrorInvalidDeviceFunction, "hipErrorInvalidDeviceFunction", "invalid device function"},
+              {hipErrorInvalidDevice, "hipErrorInvalidDevice", "invalid device ordinal"},
+              {hipErrorInvalidImage, "hipErrorInvalidImage", "device kernel image is invalid"},
+              {hipErrorFileNotFound, "hipErrorFileNotFound", "file not found"},
+              {hipErrorInvalidHandle, "hipErrorInvalidHandle", "invalid resource handle"},
+              {hipErrorNotFound, "hipErrorNotFound", "named symbol not found"},
+              {hipErrorNotReady, "hipErrorNotReady", "device not ready"},
+              {hipErrorLaunchFailure, "hipErrorLaunchFailure", "unspecified launch failure"},
+              {hipErrorNotSupported, "hipErrorNotSupported", "operation not supported"}};
 API const char* hipGetErrorName(hipError_t e) {
-    for (u32 i = 0; i < sizeof errors / sizeof *errors; i++) if (errors[i].error == e) return errors[i].name;
+    for (u32 i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (errors[i].error == e) return errors[i].name;
     return "hipErrorUnknown";
 }
 API const char* hipGetErrorString(hipError_t e) {
-    for (u32 i = 0; i < sizeof errors / sizeof *errors; i++) if (errors[i].error == e) return errors[i].text;
+    for (u32 i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (errors[i].error == e) return errors[i].text;
     return "unknown error";
 }
