@@ -13,8 +13,10 @@ READY    := $(VENV)/.fp8lab-ready
 
 .PHONY: lab test course build bench bench-hub doctor lock pictures clean
 
+# Without autodetect: looking for language servers, which the course does not use, asks npm and takes a second or two.
 lab: build
-	$(BIN)/jupyter lab --LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb $(LAB_ARGS)
+	$(BIN)/jupyter lab --LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb \
+	    --LanguageServerManager.autodetect=False $(LAB_ARGS)
 
 test: build
 	$(BIN)/python -m pytest $(TEST_ARGS)
