@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from fp8lab.cache import cache_dir
 from fp8lab.gfx942 import CodeObject
 
 OLDEST = 19  # the first clang with gfx942's buffer descriptor builtins and address space fences
@@ -109,13 +110,6 @@ def compile(source, arch="gfx942", flags=DEFAULT_FLAGS, clang=None):
             _build(clang, arch, options, file, cwd, made)
             _publish(made, entry)
     return Compiled(entry / "kernel.co", (entry / "kernel.s").read_text())
-
-
-def cache_dir():
-    """Folder for things that can be made again: $FP8LAB_CACHE, else fp8lab under $XDG_CACHE_HOME or ~/.cache."""
-    if os.environ.get("FP8LAB_CACHE"):
-        return Path(os.environ["FP8LAB_CACHE"])
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fp8lab"
 
 
 def find_clang():

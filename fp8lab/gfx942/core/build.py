@@ -16,6 +16,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from fp8lab.cache import cache_dir
 from fp8lab.gfx942.core import generate
 
 HERE = Path(__file__).parent
@@ -85,13 +86,6 @@ def compilers():
         yield "ziglang", (str(Path(ziglang.__file__).parent / "zig"), "cc")
     except ImportError:
         pass
-
-
-def cache_dir():
-    """Folder for things that can be made again: $FP8LAB_CACHE, else fp8lab under $XDG_CACHE_HOME or ~/.cache."""
-    if os.environ.get("FP8LAB_CACHE"):
-        return Path(os.environ["FP8LAB_CACHE"])
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fp8lab"
 
 
 def _cpu_features():

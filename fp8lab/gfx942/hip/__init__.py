@@ -13,6 +13,7 @@ import platform
 import sys
 from pathlib import Path
 
+from fp8lab.cache import cache_dir
 from fp8lab.gfx942.core import build as core
 
 HERE = Path(__file__).parent
@@ -25,7 +26,7 @@ def build():
     failures = []
     for name, command in core.compilers():
         key = hashlib.sha256(repr((sources, name, command, platform.machine(), core.FLAGS)).encode()).hexdigest()[:16]
-        library = core.cache_dir() / f"hip-{key}" / "libamdhip64.so"
+        library = cache_dir() / f"hip-{key}" / "libamdhip64.so"
         failed = None if library.exists() else core.compile_library(command, sources, library)
         if not failed:
             return library
