@@ -17,8 +17,8 @@ BITS = {"f64": 64, "f32": 32, "xf32": 32, "i32": 32, "f16": 16, "bf16": 16, "i8"
 COLUMNS = ("instruction", "operand", "bits", "registers", "block", "row", "column")
 
 
-def input_place(m, depth, blocks, bits, i, k, block):
-    """(lane, register, place) of A[i][k].block, or of B[k][i].block: M lanes hold a slice of k, then come the next."""
+def place_a(m, depth, blocks, bits, block, i, k):
+    """(lane, register, place) of A[i][k].block: M lanes hold a slice of k, then come the next ones."""
     if bits == 64:  # one element a lane; the blocks lie side by side within 16 lanes
         return i + m * block + 16 * k, 0, 0
     in_register = 32 // bits
@@ -27,7 +27,12 @@ def input_place(m, depth, blocks, bits, i, k, block):
     return lane, k % in_lane // in_register, k % in_register
 
 
-def output_place(m, blocks, bits, i, j, block):
+def place_b(m, depth, blocks, bits, block, k, j):
+    """(lane, register, place) of B[k][j].block: as A's transpose."""
+    return place_a(m, depth, blocks, bits, block, j, k)
+
+
+def place_d(m, depth, blocks, bits, block, i, j):
     """(lane, register, place) of C[i][j].block and D[i][j].block."""
     if bits == 64:
         return j + 16 * (i % 4) if blocks == 1 else j + m * block + 16 * i, 2 * (i // 4), 0
@@ -43,31 +48,25 @@ def rows():
         if op.family != "matrix":
             continue
         m, depth, blocks = op.more["m"], op.more["k"], op.more["blocks"]
-        a, b, d = BITS[op.src[0]], BITS[op.src[1]], BITS[op.dst[0]]
-        yield line(
-            op.name, "A", a, lambda block, i, k, w=a: input_place(m, depth, blocks, w, i, k, block), blocks, m, depth
-        )
-        yield line(
-            op.name, "B", b, lambda block, k, j, w=b: input_place(m, depth, blocks, w, j, k, block), blocks, depth, m
-        )
-        yield line(op.name, "D", d, lambda block, i, j, w=d: output_place(m, blocks, w, i, j, block), blocks, m, m)
+        yield line(op, "A", op.src[0], place_a, m, depth, blocks, (m, depth))
+        yield line(op, "B", op.src[1], place_b, m, depth, blocks, (depth, m))
+        yield line(op, "D", op.dst[0], place_d, m, depth, blocks, (m, m))
 
 
-def line(name, operand, bits, place, *sizes):
+def line(op, operand, type, place, m, depth, blocks, shape):
     """One line: each coordinate bit, lowest first, as l (lane), r (register) or e (element of a register) and a bit."""
-    texts = []
+    bits, sizes, texts = BITS[type], (blocks, *shape), []
     for which, size in enumerate(sizes):
-        bit_names = []
+        names = []
         for power in range(size.bit_length() - 1):
-            coordinate = [0, 0, 0]
-            coordinate[which] = 1 << power
-            lane, register, element = place(*coordinate)
-            (found,) = [(kind, value) for kind, value in zip("lre", (lane, register, element), strict=True) if value]
-            assert found[1].bit_count() == 1, (name, operand, coordinate, found)
-            bit_names.append(f"{found[0]}{found[1].bit_length() - 1}")
-        texts.append(" ".join(bit_names))
+            coordinates = [1 << power if n == which else 0 for n in range(3)]
+            where = place(m, depth, blocks, bits, *coordinates)
+            (found,) = [(kind, value) for kind, value in zip("lre", where, strict=True) if value]
+            assert found[1].bit_count() == 1, (op.name, operand, coordinates, found)
+            names.append(f"{found[0]}{found[1].bit_length() - 1}")
+        texts.append(" ".join(names))
     registers = max(1, sizes[0] * sizes[1] * sizes[2] * bits // (64 * 32))
-    return name, operand, bits, registers, *texts
+    return op.name, operand, bits, registers, *texts
 
 
 if __name__ == "__main__":
