@@ -1,4 +1,4 @@
-"""Where a matrix instruction keeps its elements: the lane, register and bits of A[row, k], B[k, column], D[row, column].
+"""Where a matrix instruction keeps its elements: lane, register and bits of A[row, k], B[k, column] and D[row, column].
 
     from fp8lab.gfx942 import layouts
     layouts.element("v_mfma_f32_32x32x16_fp8_fp8", "A", lane=37, register=1, place=2)
