@@ -68,7 +68,7 @@ class Device:
         self.threads = threads or os.cpu_count() or 1
         self.checks, self._check_bits, self.mfma, self.hang_after = checks, parse_checks(checks), mfma, hang_after
 
-    def launch(self, kernel, grid, block, args, dynamic_lds=0, shuffle_seed=None, trace=None):
+    def launch(self, kernel, grid, block, args, dynamic_lds=0, shuffle_seed=None, trace=None, workgroups=None):
         """Run kernel over grid workgroups of block lanes each, and return the Run.
 
         kernel       a Kernel of a CodeObject
@@ -78,6 +78,7 @@ class Device:
         dynamic_lds  bytes of LDS beside the kernel's static ones
         shuffle_seed run the workgroups in this random order; None: in order
         trace        count bank conflicts and sectors; None: yes, unless checks="none"
+        workgroups   run only these of the grid, as in stream(): a sample of a launch that would take minutes
 
         Raises LaunchError before anything runs, KernelFault if the kernel cannot go on, DecodeError for code that the
         emulator does not have.
@@ -85,8 +86,11 @@ class Device:
         prepared = self._prepare(kernel, grid, block, args, dynamic_lds)
         launch = prepared.launch
         launch.trace = bool(self._check_bits) if trace is None else bool(trace)
+        chosen = range(launch.workgroups) if workgroups is None else _existing(workgroups, launch.workgroups)
         if shuffle_seed is not None:
-            prepared.choose(np.random.default_rng(shuffle_seed).permutation(launch.workgroups))
+            chosen = np.random.default_rng(shuffle_seed).permutation(chosen)
+        if workgroups is not None or shuffle_seed is not None:
+            prepared.choose(chosen)
         seconds = prepared.run()
         findings = prepared.findings()
         if launch.failed:
@@ -105,10 +109,7 @@ class Device:
         Raises as launch() does; LaunchError also for a workgroup that the grid does not have.
         """
         prepared = self._prepare(kernel, grid, block, args, dynamic_lds)
-        bad = [w for w in workgroups if not 0 <= w < prepared.launch.workgroups]
-        if bad:
-            raise LaunchError(f"the grid has workgroups 0 to {prepared.launch.workgroups - 1}, not {bad[0]}")
-        prepared.choose(np.asarray(workgroups))
+        prepared.choose(_existing(workgroups, prepared.launch.workgroups))
         stream = _Stream()
         prepared.launch.stream = ctypes.addressof(stream)
         prepared.launch.trace, prepared.launch.threads, prepared.launch.checks = True, 1, 0
@@ -239,6 +240,13 @@ class _Prepared:
     def findings(self):
         raw = self.raw_findings[: self.launch.finding_count]
         return read_findings(raw, self.kernel.name, self.program.instructions, self.memory.named())
+
+
+def _existing(workgroups, count):
+    bad = [w for w in workgroups if not 0 <= w < count]
+    if bad:
+        raise LaunchError(f"the grid has workgroups 0 to {count - 1}, not {bad[0]}")
+    return np.asarray(workgroups)
 
 
 def _three(size, name):

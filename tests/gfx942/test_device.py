@@ -225,6 +225,15 @@ def test_stream_mode_gives_each_waves_instructions_with_their_costs():
         Device().stream(kernel, (2, 2), 256, args, workgroups=[4])
 
 
+def test_some_workgroups_of_a_launch_run_alone_and_in_any_order():
+    for seed in (None, 1):
+        a, b, out = arrays()
+        run = Device().launch(vadd(), 7, 256, [a, b, out, 256], shuffle_seed=seed, workgroups=[0])
+        assert run.counts["s_endpgm"] == 4 and np.array_equal(out[:256], (a + b)[:256])
+    with pytest.raises(LaunchError, match="workgroups 0 to 6, not 7"):
+        Device().launch(vadd(), 7, 256, [*arrays(), 256], workgroups=[7])
+
+
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
