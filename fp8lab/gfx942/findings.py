@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fp8lab.gfx942.decode import register_name
+from fp8lab.gfx942.operands import register_name
 
 CHECKS = {"lds": 1, "waits": 2, "uninitialised": 4, "hazards": 8, "barriers": 16, "bounds": 32, "alignment": 64}
 FINDING = np.dtype(

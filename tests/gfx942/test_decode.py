@@ -12,8 +12,9 @@ from gfx942_sources import CORPUS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fp8lab.gfx942.decode import DecodeError, decode, decode_one, words_of
+from fp8lab.gfx942.decode import DecodeError, decode, decode_one
 from fp8lab.gfx942.isa import BY_CODE
+from fp8lab.gfx942.operands import words_of
 
 MC, OBJDUMP = shutil.which("llvm-mc-22"), shutil.which("llvm-objdump-22")
 needs_llvm = pytest.mark.skipif(
