@@ -17,87 +17,92 @@ static int stores_the_same(Wave* w, const Ins* in, const Access* at, u32 l, u32 
     return 1;
 }
 
-// The usual case in a few compares: a whole dword that in this interval only this wave has touched.
-static ALWAYS_INLINE int quiet_access(const Wave* w, Shadow* s, Intent intent, u32 checks) {
-    u32 epoch = w->group->epoch, me = w->id * 0x01010101u, writer, reader;
+// The usual case in a few compares: a whole dword, in this interval written by no other wave, and written before.
+static ALWAYS_INLINE int quiet_access(Shadow* s, Intent intent, u32 checks, u32 epoch, u32 me, const Wave* waves,
+                                      u32 sequence) {
+    u32 mine = me * 0x01010101u, writer, reader, now = mine;
     memcpy(&writer, s->writer, 4);
     memcpy(&reader, s->reader, 4);
-    if (s->write_epoch == epoch && writer != me) return 0;
-    if (intent == READ) {
-        if (s->read_epoch == epoch && reader != me) return 0;
-        if (checks & CHECK_WAITS && s->write_epoch && writer != me) {
-            if (writer != (writer & 255) * 0x01010101u) return 0;
-            if (s->write_seq > w->group->wave[writer & 255].done_at_barrier) return 0;
-        }
-        s->read_epoch = epoch;
-        memcpy(s->reader, &me, 4);
+    if (writer != mine && s->write_epoch == epoch) return 0;
+    if (reader != mine && s->read_epoch == epoch) {
+        if (intent != READ || reader != (reader & 255) * 0x01010101u || (reader & 255) == NOBODY) return 0;
+        now = SEVERAL * 0x01010101u;
+    }
+    if (intent == WRITE) {
+        s->write_epoch = epoch, s->write_seq = sequence, s->atomic = 0, s->written = 15;
+        memcpy(s->writer, &mine, 4);
         return 1;
     }
-    if (intent != WRITE || (s->read_epoch == epoch && reader != me)) return 0;
-    s->write_epoch = epoch, s->write_seq = w->lgkm_issued, s->atomic = 0;
-    memcpy(s->writer, &me, 4);
+    if (checks & CHECK_UNINITIALISED && s->written != 15) return 0;
+    if (checks & CHECK_WAITS && writer != mine && s->write_epoch) {
+        if (writer != (writer & 255) * 0x01010101u || s->write_seq > waves[writer & 255].done_at_barrier) return 0;
+    }
+    s->read_epoch = epoch;
+    memcpy(s->reader, &now, 4);
     return 1;
 }
 
-static void check_lds(Wave* w, const Ins* in, const Access* at, u32 size, Intent intent, u32 which) {
+// One dword of lane l's access, its bytes `from` … `to` - 1.
+OUT_OF_LINE static void check_dword(Wave* w, const Ins* in, const Access* at, u32 l, u32 size, Intent intent, u32 which,
+                                    u32 dword, u32 from, u32 to) {
     Workgroup* g = w->group;
-    u32 checks = w->launch->checks, me = w->id, epoch = g->epoch;
-    int sequence = g->dma_seq != 0 && checks & CHECK_WAITS;
+    Shadow* s = &g->shadow[dword];
+    u32 checks = w->launch->checks, me = w->id, epoch = g->epoch, bytes = (1u << to) - (1u << from);
+    if (checks & CHECK_UNINITIALISED) {
+        if (intent != WRITE && bytes & ~(u32)s->written) report(w, in, FOUND_UNINITIALISED_LDS, l, 4 * dword, size, 0);
+        s->written |= (u8)bytes;
+    }
+    if (g->dma_seq && checks & CHECK_WAITS && g->dma_seq[dword] > g->wave[g->dma_wave[dword]].vm_done)
+        report(w, in, FOUND_MISSING_WAIT, l, 4 * dword, size, 2);
+    if (!(checks & CHECK_LDS)) return;
+    int wrote = s->write_epoch == epoch, read = s->read_epoch == epoch;
+    for (u32 b = from; b < to; b++) {
+        u32 other = NOBODY;
+        if (wrote && s->writer[b] != NOBODY && s->writer[b] != me && !(intent == ATOMIC && s->atomic))
+            other = s->writer[b];
+        if (other == NOBODY && intent != READ && read && s->reader[b] != NOBODY && s->reader[b] != me &&
+            !(intent == ATOMIC && s->atomic))
+            other = s->reader[b];
+        if (other != NOBODY) {
+            int same = intent == WRITE && stores_the_same(w, in, at, l, size, which);
+            report(w, in, same ? FOUND_LDS_SAME_VALUE : FOUND_LDS_RACE, l, 4 * dword + b, size,
+                   other | (u32)intent << 8);
+            break;
+        }
+        // written before the barrier, but the writer had not waited for its write when it reached the barrier
+        if (intent != WRITE && !wrote && s->write_epoch && s->writer[b] != NOBODY && s->writer[b] != me &&
+            checks & CHECK_WAITS && s->write_seq > g->wave[s->writer[b]].done_at_barrier &&
+            s->write_seq > g->wave[s->writer[b]].lgkm_done) {
+            report(w, in, FOUND_LDS_NOT_WAITED, l, 4 * dword + b, size, s->writer[b]);
+            break;
+        }
+    }
+    if (intent != READ) {
+        if (!wrote) memset(s->writer, NOBODY, 4);
+        for (u32 b = from; b < to; b++) s->writer[b] = (u8)me;
+        s->write_epoch = epoch, s->write_seq = w->lgkm_issued, s->atomic = intent == ATOMIC;
+    }
+    if (intent != WRITE) {
+        if (!read) memset(s->reader, NOBODY, 4);
+        for (u32 b = from; b < to; b++) s->reader[b] = s->reader[b] == NOBODY || s->reader[b] == me ? (u8)me : SEVERAL;
+        s->read_epoch = epoch;
+    }
+}
+
+static void check_lds(Wave* w, const Ins* in, const Access* at, u32 size, Intent intent, u32 which) {
+    const Workgroup* g = w->group;
+    if (!g->shadow) return;
+    u32 checks = w->launch->checks, me = w->id, epoch = g->epoch, sequence = w->lgkm_issued;
+    int may_be_quiet = intent != ATOMIC && checks & CHECK_LDS && !g->dma_seq;
     EACH_ACTIVE (at->lanes) {
         if (!at->host[l]) continue;
-        u32 address = (u32)at->device[l];
-        for (u32 dword = address / 4; dword <= (address + size - 1) / 4; dword++) {
-            u32 from = address > 4 * dword ? address & 3 : 0,
-                to = address + size < 4 * dword + 4 ? (address + size) & 3 : 4;
-            u32 bytes = (1u << to) - (1u << from);
-            if (checks & CHECK_UNINITIALISED) {
-                u8* have = &g->lds_written[dword / 2];
-                u32 shift = dword & 1 ? 4 : 0;
-                if (intent == WRITE) *have |= (u8)(bytes << shift);
-                else if (bytes & ~(*have >> shift)) {
-                    report(w, in, FOUND_UNINITIALISED_LDS, (u32)l, 4 * dword, size, 0);
-                    *have |= (u8)(bytes << shift);
-                }
-            }
-            if (sequence && g->dma_seq[dword] > g->wave[g->dma_wave[dword]].vm_done)
-                report(w, in, FOUND_MISSING_WAIT, (u32)l, 4 * dword, size, 2);
-            if (!(checks & CHECK_LDS)) continue;
-            Shadow* s = &g->shadow[dword];
-            if (bytes == 15 && quiet_access(w, s, intent, checks)) continue;
-            int wrote = s->write_epoch == epoch, read = s->read_epoch == epoch;
-            for (u32 b = from; b < to; b++) {
-                u32 other = NOBODY;
-                if (wrote && s->writer[b] != NOBODY && s->writer[b] != me && !(intent == ATOMIC && s->atomic))
-                    other = s->writer[b];
-                if (other == NOBODY && intent != READ && read && s->reader[b] != NOBODY && s->reader[b] != me &&
-                    !(intent == ATOMIC && s->atomic))
-                    other = s->reader[b];
-                if (other != NOBODY) {
-                    int same = intent == WRITE && stores_the_same(w, in, at, (u32)l, size, which);
-                    report(w, in, same ? FOUND_LDS_SAME_VALUE : FOUND_LDS_RACE, (u32)l, 4 * dword + b, size,
-                           other | (u32)intent << 8);
-                    break;
-                }
-                // written before the barrier, but the writer had not waited for its write when it reached the barrier
-                if (intent != WRITE && !wrote && s->write_epoch && s->write_epoch != epoch && s->writer[b] != NOBODY &&
-                    s->writer[b] != me && checks & CHECK_WAITS &&
-                    s->write_seq > g->wave[s->writer[b]].done_at_barrier &&
-                    s->write_seq > g->wave[s->writer[b]].lgkm_done) {
-                    report(w, in, FOUND_LDS_NOT_WAITED, (u32)l, 4 * dword + b, size, s->writer[b]);
-                    break;
-                }
-            }
-            if (intent != READ) {
-                if (!wrote) memset(s->writer, NOBODY, 4);
-                for (u32 b = from; b < to; b++) s->writer[b] = (u8)me;
-                s->write_epoch = epoch, s->write_seq = w->lgkm_issued, s->atomic = intent == ATOMIC;
-            }
-            if (intent != WRITE) {
-                if (!read) memset(s->reader, NOBODY, 4);
-                for (u32 b = from; b < to; b++)
-                    s->reader[b] = s->reader[b] == NOBODY || s->reader[b] == me ? (u8)me : SEVERAL;
-                s->read_epoch = epoch;
-            }
+        u32 address = (u32)at->device[l], end = address + size;
+        for (u32 dword = address / 4; 4 * dword < end; dword++) {
+            u32 from = address > 4 * dword ? address & 3 : 0, to = end < 4 * dword + 4 ? end & 3 : 4;
+            if (may_be_quiet && to - from == 4 &&
+                quiet_access(&g->shadow[dword], intent, checks, epoch, me, g->wave, sequence))
+                continue;
+            check_dword(w, in, at, (u32)l, size, intent, which, dword, from, to);
         }
     }
 }
@@ -105,7 +110,8 @@ static void check_lds(Wave* w, const Ins* in, const Access* at, u32 size, Intent
 static void check_lds_dma(Wave* w, const Ins* in, u32 lane, u32 address, u32 x) {
     Workgroup* g = w->group;
     u32 checks = w->launch->checks, dword = address / 4;
-    if (checks & CHECK_UNINITIALISED) g->lds_written[dword / 2] |= dword & 1 ? 0xf0 : 0x0f;
+    if (!g->shadow) return;
+    g->shadow[dword].written = 15;
     if (checks & CHECK_WAITS) {
         if (!g->dma_seq) {
             g->dma_seq = calloc(w->launch->lds_bytes / 4 + 1, sizeof(u32));

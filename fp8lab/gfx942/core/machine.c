@@ -123,16 +123,14 @@ static Workgroup* start_workgroup(Launch* launch, u32 linear) {
     memset(g->lds, 0xcd, launch->lds_bytes + 64);
     g->scratch = calloc(1, (size_t)g->waves * LANES * launch->scratch_bytes + 1);
     if (launch->checks & (CHECK_LDS | CHECK_WAITS | CHECK_UNINITIALISED)) {
-        u32 dwords = launch->lds_bytes / 4 + 1;
-        g->shadow = calloc(dwords, sizeof(Shadow));
-        g->lds_written = calloc(dwords / 2 + 1, 1);
+        g->shadow = calloc(launch->lds_bytes / 4 + 1, sizeof(Shadow));
     }
     for (u32 i = 0; i < g->waves; i++) start_wave(&g->wave[i], g, i, g->registers + 512 * i);
     return g;
 }
 static void end_workgroup(Workgroup* g) {
     free(g->registers), free(g->wave), free(g->lds), free(g->scratch);
-    free(g->shadow), free(g->lds_written), free(g->dma_seq), free(g->dma_wave), free(g);
+    free(g->shadow), free(g->dma_seq), free(g->dma_wave), free(g);
 }
 
 // --- running ---

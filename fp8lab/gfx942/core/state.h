@@ -64,10 +64,11 @@ struct Ins {
     u16 dpp_ctrl;
     u8 kind[4];  // Kind of each source
     u8 result_kind, result_words, keep_high;
-    u8 unit;        // below: which counters and hazards it takes part in
-    u8 passes;      // of an MFMA
-    u8 uses, defs;  // how many of registers[] are read, then written
-    u8 round;       // which MODE.round field holds: 0 float32, 2 float16 and float64
+    u8 unit;              // below: which counters and hazards it takes part in
+    u8 passes;            // of an MFMA,
+    u8 cbsz, abid, blgp;  // and its modifiers
+    u8 uses, defs;        // how many of registers[] are read, then written
+    u8 round;             // which MODE.round field holds: 0 float32, 2 float16 and float64
     Registers registers[8];
 
     void (*run)(Wave*, const Ins*);
@@ -148,11 +149,12 @@ typedef struct {
     u64 count, room;
 } Stream;
 
-// One LDS dword's history in the current barrier interval.
+// One LDS dword's history: in the current barrier interval, and whether its bytes were ever written.
 typedef struct {
     u32 write_epoch, read_epoch, write_seq;
     u8 writer[4], reader[4];  // per byte: wave, or one of NOBODY, SEVERAL
     u8 atomic;                // the last write was an atomic: another atomic is no race
+    u8 written;               // bit a byte: has it ever been
 } Shadow;
 enum { NOBODY = 255, SEVERAL = 254 };
 
@@ -205,9 +207,8 @@ struct Workgroup {
     int progressed;  // in this slice: a store, a barrier, an end, an MFMA
     u64 idle;        // instructions since the last progress
     Shadow* shadow;
-    u8* lds_written;  // bit a byte
-    u32* dma_seq;     // per dword: sequence number of the load that will write it,
-    u8* dma_wave;     // and the wave that issued it
+    u32* dma_seq;  // per dword: sequence number of the load that will write it,
+    u8* dma_wave;  // and the wave that issued it
     struct Workgroup* next;
 };
 
