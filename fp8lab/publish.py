@@ -5,7 +5,6 @@ filled CARD.md goes to README.md on main. The variants land in one commit, so a 
 Source: huggingface/kernels at 8ac69fc5, kernel-builder/src/upload.rs.
 """
 
-import contextlib
 import fnmatch
 import os
 import sys
@@ -136,26 +135,12 @@ def upload(todo, api, private=False):
     repo = {"repo_id": todo.repo_id, "repo_type": "kernel"}
     operations = [CommitOperationDelete(path) for path in todo.stale]
     operations += [CommitOperationAdd(path, local) for path, local in todo.files.items()]
-    with _lfs_for(api.endpoint):
-        api.create_repo(**repo, private=private, exist_ok=True)
-        head = todo.head
-        if head is None:
-            api.create_branch(**repo, branch=todo.branch)  # 409 if it has come into being since the plan
-            head = _heads(api, todo.repo_id)[todo.branch]
-        commit = api.create_commit(**repo, operations=operations, commit_message=MESSAGE, revision=todo.branch,
-                                   parent_commit=head)
-        api.upload_file(**repo, path_or_fileobj=todo.card.encode(), path_in_repo="README.md", commit_message=MESSAGE)
+    api.create_repo(**repo, private=private, exist_ok=True)
+    head = todo.head
+    if head is None:
+        api.create_branch(**repo, branch=todo.branch)  # 409 if it has come into being since the plan
+        head = _heads(api, todo.repo_id)[todo.branch]
+    commit = api.create_commit(**repo, operations=operations, commit_message=MESSAGE, revision=todo.branch,
+                               parent_commit=head)
+    api.upload_file(**repo, path_or_fileobj=todo.card.encode(), path_in_repo="README.md", commit_message=MESSAGE)
     return commit.commit_url
-
-
-@contextlib.contextmanager
-def _lfs_for(endpoint):
-    """Upload by LFS to a Hub on this machine, which has no Xet storage; huggingface.co chooses for itself."""
-    from huggingface_hub import constants
-
-    before = constants.HF_HUB_DISABLE_XET
-    constants.HF_HUB_DISABLE_XET = before or is_loopback(endpoint)
-    try:
-        yield
-    finally:
-        constants.HF_HUB_DISABLE_XET = before

@@ -7,10 +7,11 @@ body.py     request bodies and their limits
 answers.py  files, listings and errors as clients read them
 store.py    accounts, repositories, branches, tags, commits
 objects.py  file contents
+xet.py      uploads in chunks, as huggingface_hub makes them today
 gitids.py   git's ids for them
 requests.py what clients asked, read back from the server's log
 
-Not here: models, data sets, spaces, pull requests, Xet storage, web pages.
+Not here: models, data sets, spaces, pull requests, downloads by Xet, web pages.
 """
 
 from .serve import Server, client_environment, configure, run

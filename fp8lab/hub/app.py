@@ -19,19 +19,19 @@ from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from . import body, gitids, paths
 from .answers import LargeFileResponse, base_url, error_response, is_below, iso_time, listing
-from .errors import HubError, entry_not_found
+from .errors import HubError, entry_not_found, too_large
 from .objects import Arrival
 from .store import File, checked_path, lfs_file
+from .xet import Xet
 
 REGULAR_BYTES = 10 << 20  # larger files go through LFS, as on huggingface.co
 COMMIT_BYTES = 1 << 30  # regular files of one commit, base64; read line by line
 UPLOAD_SECONDS = 3600  # how long an upload address is good for
-NO_XET = "/no-xet-here/set/HF_HUB_DISABLE_XET=1/and-upload-again"
 
 
 def kernel_routes(hub):
@@ -56,8 +56,8 @@ def kernel_routes(hub):
         Route(repo + "/tag/{tag:segment}", hub.delete_tag, methods=["DELETE"]),
         Route(repo + "/preupload/{revision:segment}", hub.preupload, methods=["POST"]),
         Route(repo + "/commit/{revision:segment}", hub.commit, methods=["POST"]),
-        Route(repo + "/xet-write-token/{revision:segment}", hub.no_xet),
-        Route(NO_XET, hub.no_xet_said),
+        Route(repo + "/xet-write-token/{revision:segment}", hub.xet_permission),
+        *hub.xet.routes(),
         Route("/kernels/{owner:segment}/{name:segment}/info/lfs/objects/batch", hub.lfs_batch, methods=["POST"]),
         Route("/lfs/{sha256:segment}/{size:segment}", hub.lfs_upload, methods=["PUT"]),
         Route("/kernels/{owner:segment}/{name:segment}/resolve/{revision:segment}/{path:rest}", hub.resolve),
@@ -68,11 +68,12 @@ class Hub:
     """The handlers. Those that touch the disk are plain functions: Starlette runs them in a thread.
 
     store           Store
-    max_file_bytes  the largest file taken by LFS
+    max_file_bytes  the largest file taken
     """
 
     def __init__(self, store, max_file_bytes):
         self.store, self.max_file_bytes = store, max_file_bytes
+        self.xet = Xet(store.objects, max_file_bytes)
         self._upload_key = secrets.token_bytes(32)
 
     # who calls, and what they may
@@ -259,6 +260,9 @@ class Hub:
     def _preupload(self, request, files):
         repo, _ = self._repo_to_write(request)
         present = self.store.files(self.store.revision(repo, request.path_params["revision"]))
+        largest = max((body.field(file, "size", int) for file in files), default=0)
+        if largest > self.max_file_bytes:  # said here, where every client shows the sentence
+            raise too_large(largest, self.max_file_bytes)
         return JSONResponse({"files": [
             {"path": path, "uploadMode": upload_mode(file), "shouldIgnore": False,
              "oid": present[path].etag if path in present else None}
@@ -299,12 +303,9 @@ class Hub:
         sha256 = self.store.objects.put(content)
         return "add", File(checked_path(path), gitids.blob_id(content), len(content), sha256, False)
 
-    def no_xet(self, request):
-        """Refuse Xet uploads; hf_xet 1.8 shows the person no more of a refusal than its address, so that says it."""
-        return RedirectResponse(NO_XET, 307)
-
-    def no_xet_said(self, request):
-        raise HubError(400, "This Hub takes files by LFS, not by Xet: set HF_HUB_DISABLE_XET=1 before Python starts.")
+    def xet_permission(self, request):
+        self._repo_to_write(request)
+        return self.xet.permission(base_url(request))
 
     async def lfs_batch(self, request):
         wanted = await body.json_object(request)
@@ -324,8 +325,7 @@ class Hub:
     def _upload_action(self, url, sha256, size):
         known = {"oid": sha256, "size": size}
         if size > self.max_file_bytes:
-            message = f"The file is {size} bytes, the limit here is {self.max_file_bytes} (hub serve --max-file-mib)."
-            return known | {"error": {"code": 413, "message": message}}
+            return known | {"error": {"code": 413, "message": too_large(size, self.max_file_bytes).message}}
         if self.store.objects.has(sha256, size):
             return known
         expires = int(time.time()) + UPLOAD_SECONDS
@@ -344,7 +344,7 @@ class Hub:
         if not hmac.compare_digest(signature, given) or int(expires) < time.time():
             raise HubError(403, "This upload address was not given out by this server, or has expired; upload again.")
         with Arrival(self.store.objects) as arrival:
-            await body.into(request, arrival, int(size))
+            await body.into(request, int(size), arrival.hash, arrival.write)
             await run_in_threadpool(arrival.keep, sha256, int(size))
         return Response(headers={"ETag": f'"{sha256}"'})
 

@@ -3,8 +3,6 @@
 import asyncio
 import json
 
-from starlette.concurrency import run_in_threadpool
-
 from .errors import HubError
 
 JSON_BYTES = 4 << 20  # a preupload names 256 files with 512 bytes of each: 250 KB
@@ -77,20 +75,24 @@ async def json_lines(request, limit, line_limit):
         yield parsed_object(bytes(line))
 
 
-async def into(request, arrival, size):
-    """Write a body of at most `size` bytes into an objects.Arrival.
+async def into(request, limit, *steps):
+    """Give a body of at most `limit` bytes to functions of a block of it, such as an objects.Arrival's.
 
-    While a block arrives the one before it is hashed and written, each in its own thread: hashing alone takes longer
+    While a block arrives, the one before it goes through each step in a thread of its own: hashing alone takes longer
     than the network on a CPU without SHA instructions.
     """
     block, busy = bytearray(), []
+
+    async def hand_on():
+        await asyncio.gather(*busy)
+        busy[:] = [asyncio.create_task(asyncio.to_thread(step, block)) for step in steps]
+
     try:
-        async for chunk in chunks(request, size):
+        async for chunk in chunks(request, limit):
             block += chunk
             if len(block) >= BLOCK_BYTES:
-                await asyncio.gather(*busy)
-                busy = [asyncio.create_task(asyncio.to_thread(step, block)) for step in (arrival.hash, arrival.write)]
+                await hand_on()
                 block = bytearray()
+        await hand_on()
     finally:
         await asyncio.gather(*busy)
-    await run_in_threadpool(arrival.add, block)

@@ -22,3 +22,7 @@ def revision_not_found(repo_id, revision):
 
 def entry_not_found(repo_id, path):
     return HubError(404, f"{repo_id} has no {path} at this revision.", "EntryNotFound")
+
+
+def too_large(size, limit):
+    return HubError(413, f"The file is {size} bytes, the limit here is {limit} (hub serve --max-file-mib).")

@@ -9,17 +9,24 @@ from .errors import HubError
 
 
 class Objects:
-    """Contents under `root/objects/<first two digits>/<sha256>`; half-arrived ones stay in `root/incoming/`."""
+    """Contents under `root/objects/<first two digits>/<sha256>`; half-arrived ones stay in `root/incoming/`.
+
+    Xorbs, which Xet packs the chunks of several files into, lie in `root/xorbs/` until clean().
+    """
 
     def __init__(self, root):
         self.folder = Path(root) / "objects"
-        self.incoming = Path(root) / "incoming"
+        self.incoming, self.xorbs = Path(root) / "incoming", Path(root) / "xorbs"
         self.folder.mkdir(parents=True, exist_ok=True)
         self.incoming.mkdir(exist_ok=True)
+        self.xorbs.mkdir(exist_ok=True)
         self._seen_intact = {}  # sha256 -> (mtime_ns, size) at the time its bytes were last hashed
 
     def path(self, sha256):
         return self.folder / sha256[:2] / sha256
+
+    def xorb(self, name):
+        return self.xorbs / name
 
     def has(self, sha256, size):
         path = self.path(sha256)
@@ -55,8 +62,8 @@ class Objects:
         return path
 
     def clean(self, referenced):
-        """Remove what crashed uploads left: everything incoming, and contents that no commit refers to."""
-        for path in self.incoming.iterdir():
+        """Remove what uploads left: everything incoming, xorbs, and contents that no commit refers to."""
+        for path in (*self.incoming.iterdir(), *self.xorbs.iterdir()):
             path.unlink()
         for path in self.folder.glob("??/*"):
             if path.name not in referenced:
@@ -64,7 +71,10 @@ class Objects:
 
 
 class Arrival:
-    """A content on its way in: add() its bytes, or hash() and write() them at once; nothing stays without keep()."""
+    """A content on its way in: add() its bytes, or hash() and write() them at once; keep() it under its SHA-256.
+
+    move() puts it anywhere, unhashed. Without either nothing stays.
+    """
 
     def __init__(self, objects):
         self._objects = objects
@@ -94,8 +104,12 @@ class Arrival:
             )
         path = self._objects.path(sha256)
         path.parent.mkdir(exist_ok=True)
-        os.replace(self._path, path)
+        self.move(path)
         self._objects._seen_intact[sha256] = (path.stat().st_mtime_ns, size)
+
+    def move(self, path):
+        self._file.flush()
+        os.replace(self._path, path)
 
     def __enter__(self):
         return self

@@ -83,7 +83,7 @@ def serve(args):
         port = listener.getsockname()[1]
         app = create_app(store, {*LOOPBACK, args.host, *args.allow_host}, args.max_file_mib << 20)
         print(f"http://{args.host}:{port}", flush=True)
-        print(f"For clients: HF_ENDPOINT=http://{args.host}:{port} HF_HUB_DISABLE_XET=1, and HF_TOKEN from "
+        print(f"For clients: HF_ENDPOINT=http://{args.host}:{port}, and HF_TOKEN from "
               f"`fp8lab hub user {args.root} NAME`", file=sys.stderr)
         LOGGING_CONFIG["handlers"]["access"]["stream"] = "ext://sys.stderr"  # stdout holds the address only
         server = uvicorn.Server(uvicorn.Config(app, server_header=False, timeout_graceful_shutdown=5))
@@ -163,6 +163,5 @@ def client_environment(endpoint, home, token=None):
     inherited = {name: value for name, value in os.environ.items()
                  if not name.startswith(("HF_", "HUGGING", "KERNELS_", "LOCAL_KERNELS"))
                  and name not in ("DISABLE_TELEMETRY", "DO_NOT_TRACK")}  # these break `kernels` 0.17.2's user agent
-    own = {"HF_ENDPOINT": endpoint, "HF_HOME": str(Path(home) / "hf"), "KERNELS_CACHE": str(Path(home) / "kernels"),
-           "HF_HUB_DISABLE_XET": "1"}
+    own = {"HF_ENDPOINT": endpoint, "HF_HOME": str(Path(home) / "hf"), "KERNELS_CACHE": str(Path(home) / "kernels")}
     return inherited | own | ({"HF_TOKEN": token} if token else {})

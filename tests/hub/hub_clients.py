@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from fp8lab.fresh import run_fresh
 from fp8lab.hub import client_environment
 from fp8lab.hub.store import Store
 
@@ -105,12 +106,13 @@ class Client:
     PRELUDE = """
 import json, os, sys, warnings
 from pathlib import Path
+os.chdir({home!r})
 def report(name, thunk):
     try:
         outcome = thunk()
     except BaseException as error:
-        outcome = f"{type(error).__name__}: {error}"
-    print("REPORT", json.dumps([name, outcome], default=str))
+        outcome = f"{{type(error).__name__}}: {{error}}"
+    sys.stdout.write("REPORT " + json.dumps([name, outcome], default=str) + chr(10))
 """
 
     def __init__(self, home, endpoint, token=None):
@@ -125,13 +127,12 @@ def report(name, thunk):
         return done
 
     def script(self, text, **environment):
-        """Run Python and return {name: outcome} of its reports; "stderr" holds what it wrote there."""
-        done = subprocess.run([sys.executable, "-c", self.PRELUDE + text], env=self.environment | environment,
-                              cwd=self.home, text=True, capture_output=True)
-        assert done.returncode == 0, done.stderr
-        reports = [json.loads(line.removeprefix("REPORT ")) for line in done.stdout.splitlines()
-                   if line.startswith("REPORT ")]
-        return dict(reports) | {"stderr": done.stderr}
+        """Run Python in a fresh process and return {name: outcome} of its reports; "said" holds all it printed."""
+        prelude = self.PRELUDE.format(home=str(self.home))
+        said = run_fresh(f"{prelude}\n{text}\nreport('finished', lambda: True)", self.environment | environment)
+        reports = [json.loads(line.removeprefix("REPORT ")) for line in said.splitlines() if line.startswith("REPORT ")]
+        assert ["finished", True] in reports, said
+        return dict(reports) | {"said": said}
 
 
 def write_kernel(folder, variant="torch-cpu", version=1, answer=42, name="gemm", uid="abc1234", **extra):

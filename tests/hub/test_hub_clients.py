@@ -120,22 +120,15 @@ def test_the_library_raises_the_error_it_has_for_this(published, what, error):
         assert "somebody committed since" in published[what]
 
 
-def test_hf_uploads_downloads_and_deletes_from_the_command_line(client, hub):
+def test_hf_uploads_by_lfs_too_downloads_and_deletes_from_the_command_line(client, hub):
     client.command("hf", "repos", "create", "newcomer/other", "--type", "kernel")
-    client.command("hf", "upload", "newcomer/other", "k1", ".", "--type", "kernel")
-    done = client.command("hf", "download", "newcomer/other", "build/torch-cpu/__init__.py", "--type", "kernel",
+    kernel = write_kernel(client.home / "by-lfs")
+    (kernel / "op.so").write_bytes(bytes(range(255, -1, -1)) * 100)
+    before = (hub.root / "requests.log").stat().st_size
+    client.command("hf", "upload", "newcomer/other", "by-lfs", ".", "--type", "kernel", HF_HUB_DISABLE_XET="1")
+    assert "PUT /lfs/" in (hub.root / "requests.log").read_text()[before:]
+    done = client.command("hf", "download", "newcomer/other", "build/torch-cpu/op.so", "--type", "kernel",
                           "--local-dir", "here")
-    assert (client.home / "here/build/torch-cpu/__init__.py").read_text() == (
-        client.home / "k1/build/torch-cpu/__init__.py").read_text(), done.stderr
+    assert (client.home / "here/build/torch-cpu/op.so").read_bytes() == (kernel / "op.so").read_bytes(), done.stderr
     client.command("hf", "repos", "delete", "newcomer/other", "--type", "kernel", "--yes")
     assert hub.call("GET", "/api/kernels/newcomer/other/refs").status == 404
-
-
-def test_an_upload_by_xet_fails_with_the_variable_to_set(client, hub):
-    hub.create("myorg/xet")
-    (client.home / "xet").mkdir()
-    (client.home / "xet/op.so").write_bytes(bytes(5000))
-    done = client.command("hf", "upload", "myorg/xet", "xet", ".", "--type", "kernel", check=False,
-                          HF_HUB_DISABLE_XET="0")
-    assert done.returncode != 0
-    assert "HF_HUB_DISABLE_XET=1" in done.stdout + done.stderr

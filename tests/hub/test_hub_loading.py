@@ -158,7 +158,7 @@ def test_a_kernel_is_loaded_by_version_branch_or_commit(online):
 
 
 def test_a_newer_version_is_pointed_out(online):
-    assert "You are using version 1 of 'myorg/loading', but version 2 is available." in online["stderr"]
+    assert "You are using version 1 of 'myorg/loading', but version 2 is available." in online["said"]
 
 
 @pytest.mark.parametrize(("what", "message"), [

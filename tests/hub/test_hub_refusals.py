@@ -191,13 +191,9 @@ def test_what_exists_already_is_409(hub, repo):
     assert hub.call("POST", f"/api/kernels/{repo}/branch/v1", {}, hub.token).status == 409
 
 
-def test_pull_requests_and_xet_are_refused_with_the_way_out(hub, repo):
+def test_pull_requests_are_refused_with_the_way_out(hub, repo):
     answer = hub.call("POST", f"/api/kernels/{repo}/commit/v1?create_pr=1", b"", hub.token)
     assert (answer.status, "commit to a branch" in answer.json()["error"]) == (400, True)
-    answer = hub.call("GET", f"/api/kernels/{repo}/xet-write-token/v1", token=hub.token)
-    assert (answer.status, "HF_HUB_DISABLE_XET=1" in answer.headers["Location"]) == (307, True)
-    answer = hub.call("GET", answer.headers["Location"])
-    assert (answer.status, "HF_HUB_DISABLE_XET=1" in answer.json()["error"]) == (400, True)
 
 
 SEGMENTS = st.one_of(

@@ -104,8 +104,9 @@ def test_picture_merges_head_and_get_and_names_no_port():
     assert "a call: 3 requests; then: Error: /api." in shown.summary
 
 
-def test_next_version_is_a_repository_that_the_check_has_nothing_against(tmp_path):
+def test_next_version_is_a_repository_that_the_check_has_nothing_against(tmp_path, monkeypatch):
     localbuild.build()
+    monkeypatch.setattr(check.shutil, "which", lambda name: None)  # tests/test_check.py asks Nix
     folder = loading.next_version(localbuild.ROOT, tmp_path / "second")
     assert 'version = 2' in (folder / "build.toml").read_text()
     versions = {json.loads(path.read_text())["version"] for path in folder.glob("build/*/metadata.json")}
