@@ -1,6 +1,6 @@
-"""What a compiler's listing says about a kernel's main loop: its instructions, and LLVM's estimate of its length.
+"""The main loop of a kernel's machine code: its instructions, and LLVM's estimate of its length.
 
-    loop = main_loop(made.assembly, "gemm_128x128_kk")
+    loop = main_loop(CodeObject.load("k.co").kernels["gemm"])
     loop.count("v_mfma"), loop.mfma_passes, loop.passes() / loop.mfma_passes
 
 A pass is 4 clocks. llvm-mca models one wave in order: no LDS bandwidth, no bank conflict, no memory, no other wave.
@@ -11,39 +11,71 @@ import re
 import shutil
 import subprocess
 from dataclasses import dataclass
+from functools import cached_property
+
+from fp8lab.gfx942.instruction import wait_counts
+from fp8lab.gfx942.trace import class_of
+
+ENDS = ("s_branch", "s_endpgm", "s_setpc_b64")  # what follows is not reached from here
+
+
+class NoLoop(ValueError):
+    """No loop of the kernel has a matrix instruction, which is what the figures are about."""
 
 
 @dataclass(frozen=True)
 class Loop:
-    """The instructions of a loop in order, as text without comments."""
+    """The Instructions of a loop, by address."""
 
-    instructions: tuple[str, ...]
+    instructions: tuple
 
     def count(self, *prefixes):
         """How many instructions have a mnemonic that begins with one of the prefixes."""
-        return sum(line.startswith(prefixes) for line in self.instructions)
+        return sum(i.name.startswith(prefixes) for i in self.instructions)
+
+    @cached_property
+    def mix(self):
+        """{unit of the CU: how many instructions keep it busy}: salu, valu, mfma, lds, vmem, smem, control."""
+        kinds = [class_of(i) for i in self.instructions]
+        return {kind: kinds.count(kind) for kind in sorted(set(kinds))}
+
+    @cached_property
+    def passes_of(self):
+        """{address of an MFMA: passes that it keeps the matrix pipe busy}, for example 8 for a 32×32 FP8 one."""
+        return {i.address: i.op.more["passes"] for i in self.instructions if i.op.family == "matrix"}
 
     @property
     def mfma_passes(self):
-        """Passes that the matrix pipe needs: 8 for a 32×32 FP8, f16 or bf16 MFMA, 4 for a 16×16 one. Source: LLVM's
-        scheduling model of gfx942, which reproduces AMD's peak of 2615 TFLOP/s."""
-        return 8 * sum("32x32" in x for x in self._mfma) + 4 * sum("16x16" in x for x in self._mfma)
-
-    @property
-    def _mfma(self):
-        return [line for line in self.instructions if line.startswith("v_mfma")]
+        """Passes that the matrix pipe needs for one iteration of one wave."""
+        return sum(self.passes_of.values())
 
     @property
     def vmcnt(self):
-        """How many vector loads each wait of the loop leaves in flight."""
-        return [int(n) for line in self.instructions for n in re.findall(r"vmcnt\((\d+)\)", line)]
+        """How many vector memory instructions each wait of the loop leaves in flight."""
+        return [n["vmcnt"] for n in self._waits() if "vmcnt" in n]
+
+    @property
+    def scalar_waits(self):
+        """Waits for lgkmcnt(0) while a scalar load is on its way: these come out of order, so LDS reads wait along."""
+        waits, on_its_way = 0, False
+        for i in self.instructions * 2:  # the second time round as a loop that runs finds it
+            if i is self.instructions[0]:
+                waits = 0
+            if class_of(i) == "smem":
+                on_its_way = True
+            elif on_its_way and i.name == "s_waitcnt" and wait_counts(i.src[0].value).get("lgkmcnt") == 0:
+                waits, on_its_way = waits + 1, False
+        return waits
+
+    def _waits(self):
+        return [wait_counts(i.src[0].value) for i in self.instructions if i.name == "s_waitcnt"]
 
     def passes(self, mca=None):
         """Passes an iteration takes once the loop runs, by llvm-mca; s_barrier left out. None without llvm-mca."""
         mca = mca or find_mca()
         if mca is None:
             return None
-        body = "\n".join(x for x in self.instructions if not x.startswith(("s_barrier", "s_cbranch", "s_branch")))
+        body = "\n".join(str(i) for i in self.instructions if i.target is None and i.name != "s_barrier")
         command = [mca, "-mtriple=amdgcn-amd-amdhsa", "-mcpu=gfx942", "-instruction-info=0", "-resource-pressure=0"]
         cycles = []
         for iterations in (10, 20):
@@ -59,20 +91,41 @@ def find_mca():
     return next(filter(None, map(shutil.which, names)), None)
 
 
-def main_loop(assembly, kernel):
-    """Return the Loop of a kernel that holds most MFMAs. Raises ValueError if there is no such kernel or loop."""
-    body = re.search(rf"^{re.escape(kernel)}:.*?\n(.*?)^\.Lfunc_end", assembly, re.S | re.M)
-    if not body:
-        raise ValueError(f"the listing has no kernel {kernel}")
-    lines = [line.split(";")[0].rstrip() for line in body[1].splitlines()]
-    labels = {m[1]: at for at, line in enumerate(lines) if (m := re.match(r"(\.LBB\w+):", line))}
-    spans = [
-        (labels[m[1]], at)
-        for at, line in enumerate(lines)
-        if (m := re.match(r"\s+s_c?branch\w*\s+(\.LBB\w+)", line)) and labels.get(m[1], at + 1) <= at
-    ]
-    loops = [Loop(tuple(x.strip() for x in lines[a : b + 1] if re.match(r"\s+[a-z]", x))) for a, b in spans]
+def main_loop(kernel):
+    """Return the innermost Loop of a Kernel that holds most MFMA passes.
+
+    Raises NoLoop if no loop has an MFMA, DecodeError for code that the emulator does not have.
+    """
+    instructions = kernel.instructions
+    loops = [Loop(tuple(instructions[n] for n in sorted(body))) for body in _loops(instructions)]
     loops = [loop for loop in loops if loop.mfma_passes]
     if not loops:
-        raise ValueError(f"{kernel} has no loop with an MFMA")
+        raise NoLoop(f"{kernel.name} has no loop with a matrix instruction: no main loop to count")
     return max(loops, key=lambda loop: (loop.mfma_passes, -len(loop.instructions)))
+
+
+def _loops(instructions):
+    """Yield the natural loops as sets of indices: from each jump to a place that every way to the jump passes."""
+    at = {i.address: n for n, i in enumerate(instructions)}
+    jumps = [(n, at[i.target]) for n, i in enumerate(instructions) if i.target in at]
+    before = {n: [] for n in range(len(instructions))}
+    for n, i in enumerate(instructions[:-1]):
+        if not i.name.startswith(ENDS):
+            before[n + 1].append(n)
+    for source, header in jumps:
+        before[header].append(source)
+    for header in sorted({header for _, header in jumps}):
+        back = [n for n in before[header] if 0 not in _leading_to(n, header, before) or header == 0]
+        if back:
+            yield {header}.union(*(_leading_to(n, header, before) for n in back))
+
+
+def _leading_to(last, header, before):
+    """The instructions from which `last` can be reached without passing header."""
+    found, todo = set(), [last]
+    while todo:
+        n = todo.pop()
+        if n != header and n not in found:
+            found.add(n)
+            todo += before[n]
+    return found

@@ -2,12 +2,16 @@
 
     fp8lab gfx942 list k.co                     kernels, arguments, resources
     fp8lab gfx942 disassemble k.co gemm         the machine code, in LLVM's spelling
+    fp8lab gfx942 report k.co                   registers, main loop, and what a launch asks of LDS and memory
     fp8lab gfx942 run --grid 8,12 --block 256 k.co gemm a.npy b.npy out:c.npy 1024
 
+report takes the options and arguments of run, after --kernel NAME, for the figures that need a launch.
+
 An argument of the kernel is a .npy file (read), out:NAME.npy (read, and written back after the run), or
-zeros:DTYPE:SHAPE:NAME.npy (made, and written), a whole number, or a number with a point. Options come first.
+zeros:DTYPE:SHAPE:NAME.npy (made, and written), null, a whole number, or a number with a point. Options come first.
 """
 
+import math
 import sys
 
 import numpy as np
@@ -21,18 +25,21 @@ def configure(parser):
     for name, what in (
         ("list", "kernels, their arguments and resources"),
         ("disassemble", "the machine code of a kernel"),
+        ("report", "registers, the main loop, and with a launch: LDS clocks, bank conflicts, bytes, CUs with work"),
         ("run", "run a kernel with .npy files and numbers"),
     ):
         action = actions.add_parser(name, help=what, description=what)
         action.add_argument("code_object", help="a .co or .hsaco file, or a clang offload bundle")
-        if name == "list":
-            continue
-        action.add_argument("kernel", help="its name; fp8lab gfx942 list shows them")
-        if name == "run":
-            action.add_argument("args", nargs="*", help="x.npy, out:x.npy, zeros:float32:64x64:x.npy, or a number")
+        if name == "report":
+            action.add_argument("--kernel", help="one of them; all if not given")
+        elif name != "list":
+            action.add_argument("kernel", help="its name; fp8lab gfx942 list shows them")
+        if name in ("report", "run"):
+            action.add_argument("args", nargs="*", help="x.npy, out:x.npy, zeros:float32:64x64:x.npy, null, number")
             action.add_argument("--grid", type=_sizes, default=(1,), help="workgroups: x or x,y or x,y,z")
             action.add_argument("--block", type=_sizes, default=(64,), help="lanes of a workgroup, likewise")
             action.add_argument("--lds", type=int, default=0, help="dynamic LDS, bytes")
+        if name == "run":
             action.add_argument("--checks", default="all", help="all, none, or names separated by commas")
             action.add_argument("--threads", type=int, help="host threads; default: one a CPU")
             action.add_argument("--counts", action="store_true", help="how often each instruction ran")
@@ -44,6 +51,8 @@ def run(args):
         code_object = CodeObject.load(args.code_object)
         if args.action == "list":
             return _list(code_object)
+        if args.action == "report" and args.kernel is None:
+            return _report(list(code_object.kernels.values()), args)
         if args.kernel not in code_object.kernels:
             names = ", ".join(code_object.kernels) or "none"
             return _fail(f"{args.code_object} has no kernel {args.kernel}; it has {names}")
@@ -52,7 +61,7 @@ def run(args):
             for instruction in kernel.instructions:
                 print(f"{instruction.address:8x}  {instruction}")
             return 0
-        return _run(kernel, args)
+        return _report([kernel], args) if args.action == "report" else _run(kernel, args)
     except (OSError, CodeObjectError, DecodeError, LaunchError, KernelFault, CoreBuildError, ValueError) as error:
         return _fail(str(error))
 
@@ -75,6 +84,28 @@ def _list(code_object):
             f"    {r.vgpr} VGPR ({r.agpr} AGPR), {r.sgpr} SGPR, {r.lds_bytes} bytes LDS, {r.scratch_bytes} of scratch, "
             f"spills {r.vgpr_spills} VGPR {r.sgpr_spills} SGPR, up to {r.workgroup_size} lanes a workgroup"
         )
+    return 0
+
+
+def _report(kernels, args):
+    from fp8lab.report import report, traffic
+
+    reports = [report(kernel, args.lds) for kernel in kernels]
+    if not any(made.loop for made in reports):
+        return _fail(
+            f"{args.code_object}: no loop of {', '.join(k.name for k in kernels) or 'no kernel'} has a matrix "
+            f"instruction, so there is nothing to report; fp8lab gfx942 list {args.code_object} shows the resources"
+        )
+    if args.args and len(kernels) > 1:
+        names = " or ".join(kernel.name for kernel in kernels)
+        return _fail(f"these arguments are for one kernel, {args.code_object} has {len(kernels)}: --kernel {names}")
+    launched = ""
+    if args.args:
+        values = [_argument(text)[0] for text in args.args]
+        device = Device(checks="none")
+        done = device.launch(kernels[0], args.grid, args.block, values, dynamic_lds=args.lds, trace=True)
+        launched = f"\n{traffic(reports[0].loop, done, math.prod(args.grid))}"
+    print("\n".join(map(str, reports)) + launched)
     return 0
 
 
@@ -107,6 +138,8 @@ def _run(kernel, args):
 
 def _argument(text):
     """(value, file to write it to or None) of one argument on the command line."""
+    if text == "null":
+        return None, None
     kind, _, rest = text.partition(":")
     if kind == "zeros":
         try:
@@ -122,4 +155,4 @@ def _argument(text):
         is_real = any(c in text for c in ".eE") and not text.startswith("0x")
         return (float(text) if is_real else int(text, 0)), None
     except ValueError:
-        raise ValueError(f"{text}: neither a .npy file nor a number") from None
+        raise ValueError(f"{text}: neither a .npy file nor a number nor null") from None

@@ -1,9 +1,10 @@
 """What the compiler makes of the kernel: registers, and an inner loop that keeps the matrix pipe busy."""
 
 import pytest
-from emulated import Problem, compiled, launch, names, tile
+from emulated import Problem, compiled, kernels, launch, names, tile
 
 from fp8lab.listing import find_mca, main_loop
+from fp8lab.report import traffic
 
 LARGE = [name for name in names() if tile(name) >= (128, 128)]
 
@@ -19,14 +20,6 @@ def limit(name):
     return MOST_PASSES.get(tail) or MOST_PASSES["odd" if "odd" in tail else tail.rsplit("_", 1)[1]]
 
 
-def per_block(name):
-    """Return (clocks of LDS, clocks of the matrix pipes) that a workgroup needs for one block of K."""
-    longer, shorter = (launch(name, Problem.random(*tile(name), k))[1] for k in (384, 256))  # without prologue and end
-    lds_clocks = sum(x.cycles for x in longer.lds) - sum(x.cycles for x in shorter.lds)
-    mfmas = longer.counts.by_class["mfma"] - shorter.counts.by_class["mfma"]
-    return lds_clocks, mfmas * 16 / 4  # 4 passes of 4 clocks each, on 4 SIMDs
-
-
 @pytest.mark.parametrize("name", names())
 def test_nothing_spills_and_two_waves_fit_a_simd(name):
     need = compiled().resources[name]
@@ -36,7 +29,7 @@ def test_nothing_spills_and_two_waves_fit_a_simd(name):
 
 @pytest.mark.parametrize("name", names())
 def test_the_loop_has_no_instruction_that_would_stop_it(name):
-    loop = main_loop(compiled().assembly, name)
+    loop = main_loop(kernels()[name])
     assert loop.count("v_mfma_f32_16x16x32_fp8_fp8") == loop.mfma_passes / 4 >= 32
     assert loop.count("v_pk_fma") == 0  # does not issue beside an MFMA
     assert loop.count("s_load", "s_buffer_load") == 0  # out of order with LDS: its wait would be for everything
@@ -49,12 +42,13 @@ def test_the_loop_has_no_instruction_that_would_stop_it(name):
 @pytest.mark.skipif(find_mca() is None, reason="llvm-mca is not on PATH; Debian's package llvm-22 has it")
 @pytest.mark.parametrize("name", LARGE)
 def test_the_loop_takes_little_longer_than_its_mfmas(name):
-    loop = main_loop(compiled().assembly, name)
+    loop = main_loop(kernels()[name])
     assert loop.passes() / loop.mfma_passes <= limit(name)
 
 
 @pytest.mark.parametrize("name", LARGE)
 def test_lds_is_busy_for_less_time_than_the_matrix_pipe(name):
-    m, n = tile(name)
-    lds_clocks, mfma_clocks = per_block(name)
-    assert 0 < lds_clocks <= MOST_LDS[m, n] * mfma_clocks
+    _, run = launch(name, Problem.random(*tile(name), 256))
+    seen = traffic(main_loop(kernels()[name]), run, workgroups=1)
+    assert 0 < seen.lds_per_mfma <= MOST_LDS[tile(name)]
+    assert seen.conflicts == 0
