@@ -5,13 +5,16 @@
     kernel.resources       # Resources(vgpr=128, agpr=0, sgpr=40, lds_bytes=36864, …)
     kernel.instructions    # [Instruction, …], decoded from the bytes
 
-A file may also be a clang offload bundle (host and device objects in one file): the gfx942 entry is taken.
-Everything read is checked against the size of the file first, so a damaged file is a CodeObjectError, never a crash.
+A file may also be a clang offload bundle (host and device objects in one file), compressed or not: the gfx942 entry is
+taken. Everything read is checked against the size of the file first, so a damaged file is a CodeObjectError, never a
+crash.
 
-Source: LLVM, "User Guide for AMDGPU Backend": code object V4/V5/V6, kernel descriptor, metadata.
+Source: LLVM, "User Guide for AMDGPU Backend": code object V4/V5/V6, kernel descriptor, metadata;
+"Clang Offload Bundler".
 """
 
 import struct
+import zlib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,16 +23,22 @@ import numpy as np
 
 from fp8lab.gfx942.decode import DecodeError, decode_one
 
-BUNDLE_MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
+BUNDLE_MAGIC, COMPRESSED_MAGIC = b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB"
+# of a compressed bundle, by version: the sizes after magic, version and method, and where the data starts
+COMPRESSED_SIZES = {1: ("<I", 20), 2: ("<xxxxI", 24), 3: ("<xxxxxxxxQ", 32)}
 EM_AMDGPU, EF_MACH, MACH_GFX942 = 224, 0xFF, 0x4C
 PT_LOAD, SHT_SYMTAB, SHT_DYNSYM, SHT_NOTE, SHT_REL = 1, 2, 11, 7, 9
 SHT_RELA, R_RELATIVE64 = 4, 13
-NT_AMDGPU_METADATA, STT_FUNC = 32, 2
+NT_AMDGPU_METADATA, STT_OBJECT, STT_FUNC = 32, 1, 2
 LARGEST_IMAGE = 1 << 30  # bytes of memory a code object may ask for; a damaged header asks for more
 
 
 class CodeObjectError(ValueError):
     """The file is not a gfx942 code object that can be read: the message says which rule it breaks."""
+
+
+class NoBinaryError(CodeObjectError):
+    """The file is sound and has code for other targets only."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +142,10 @@ class Kernel:
 
 
 class CodeObject:
-    """A loaded code object: image (the memory it describes, uint8), kernels by name, functions (start, end) by name."""
+    """A loaded code object: image (the memory it describes, uint8), kernels by name.
+
+    functions, variables  by name: (start, end) and (address, bytes) in the image
+    """
 
     def __init__(self, data, origin="code object"):
         self.origin = origin
@@ -154,9 +166,9 @@ class CodeObject:
             raise CodeObjectError(f"{self.origin}: not a 64-bit little-endian ELF file, so not a code object")
         machine, flags = struct.unpack_from("<H", data, 18)[0], struct.unpack_from("<I", data, 48)[0]
         if machine != EM_AMDGPU:
-            raise CodeObjectError(f"{self.origin}: made for machine {machine}, needs {EM_AMDGPU} (AMDGPU)")
+            raise NoBinaryError(f"{self.origin}: made for machine {machine}, needs {EM_AMDGPU} (AMDGPU)")
         if flags & EF_MACH != MACH_GFX942:
-            raise CodeObjectError(
+            raise NoBinaryError(
                 f"{self.origin}: made for AMDGPU target {flags & EF_MACH:#x}, needs gfx942 "
                 f"({MACH_GFX942:#x}): compile with --offload-arch=gfx942"
             )
@@ -165,11 +177,14 @@ class CodeObject:
         self._relocate(sections)
         self.symbols = self._symbols(sections)
         metadata = {k[".name"]: k for k in self._metadata(sections).get("amdhsa.kernels", [])}
-        self.kernels, self.functions = {}, {}
-        for name, (value, size, is_function) in self.symbols.items():
-            if is_function and size:
+        self.kernels, self.functions, self.variables = {}, {}, {}
+        for name, (value, size, kind) in self.symbols.items():
+            if kind == STT_FUNC and size:
                 self._check(value, size, f"function {name}")
                 self.functions[name] = (value, value + size)
+            elif kind == STT_OBJECT and not name.endswith(".kd"):
+                self._check(value, size, f"variable {name}")
+                self.variables[name] = (value, size)
         for name, about in metadata.items():
             if f"{name}.kd" not in self.symbols or name not in self.functions:
                 raise CodeObjectError(f"{self.origin}: kernel {name} is in the metadata but its symbols are not")
@@ -234,7 +249,7 @@ class CodeObject:
                 name_at, info, _, section, value, length = struct.unpack_from("<IBBHQQ", self._data, position)
                 name = names[name_at : names.index(b"\0", name_at) if b"\0" in names[name_at:] else None].decode()
                 if name and section:
-                    symbols[name] = (value, length, info & 15 == STT_FUNC)
+                    symbols[name] = (value, length, info & 15)
         return symbols
 
     def _metadata(self, sections):
@@ -276,6 +291,8 @@ def decode_range(image, start, end):
 
 def _unbundle(data, origin):
     """The gfx942 entry of a clang offload bundle, or data itself if it is no bundle."""
+    if data.startswith(COMPRESSED_MAGIC):
+        data = _decompress(data, origin)
     if not data.startswith(BUNDLE_MAGIC):
         return data
     targets = []
@@ -293,10 +310,36 @@ def _unbundle(data, origin):
                 return data[offset : offset + size]
     except (struct.error, UnicodeDecodeError, OverflowError) as error:
         raise CodeObjectError(f"{origin}: damaged offload bundle ({error})") from error
-    raise CodeObjectError(
+    raise NoBinaryError(
         f"{origin}: a bundle for {', '.join(targets) or 'no target'}, needs one for gfx942: compile with "
         "--offload-arch=gfx942"
     )
+
+
+def _decompress(data, origin):
+    """The bundle inside a compressed one: magic, version, method (0 zlib, 1 zstd), sizes, hash, data."""
+    import zstandard  # here, as few files need it
+
+    try:
+        version, method = struct.unpack_from("<HH", data, 4)
+        if version not in COMPRESSED_SIZES or method > 1:
+            raise CodeObjectError(
+                f"{origin}: a compressed bundle of version {version} and method {method}; known are versions 1 to 3 "
+                "and methods 0 (zlib) and 1 (zstd)"
+            )
+        format, start = COMPRESSED_SIZES[version]
+        (size,) = struct.unpack_from(format, data, 8)
+        if size > LARGEST_IMAGE:
+            raise CodeObjectError(f"{origin}: a compressed bundle of {size} bytes, more than 1 GiB")
+        if method == 0:
+            bundle = zlib.decompressobj().decompress(data[start:], size)
+        else:
+            bundle = zstandard.ZstdDecompressor().stream_reader(data[start:]).read(size)
+    except (struct.error, zlib.error, zstandard.ZstdError) as error:
+        raise CodeObjectError(f"{origin}: damaged compressed bundle ({error})") from error
+    if len(bundle) != size:
+        raise CodeObjectError(f"{origin}: a compressed bundle of {len(bundle)} bytes, its header says {size}")
+    return bundle
 
 
 # MessagePack, the binary JSON of the metadata note: first byte -> struct format of a number or of a length

@@ -4,7 +4,6 @@
 
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -294,36 +293,16 @@ def test_without_a_compiler_the_error_names_what_to_install(monkeypatch):
         build.load.__wrapped__()
 
 
-def test_importing_the_package_is_quick():
-    script = "import time; t = time.perf_counter(); import fp8lab.gfx942; print(time.perf_counter() - t)"
-    times = [
-        float(
-            subprocess.run(
-                [sys.executable, "-c", "import numpy;" + script], capture_output=True, text=True, check=True
-            ).stdout
-        )
-        for _ in range(3)
-    ]
-    assert min(times) < 0.3
+def test_importing_the_package_needs_numpy_only():
+    script = "import sys, fp8lab.gfx942; print({'torch', 'zstandard', 'ziglang', 'matplotlib'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
 
 
-def test_checks_none_is_not_slower_than_checks_all():
+def test_checks_change_no_result():
     kernel = compile_hip(CORPUS["gemm"], name="gemm").kernels["gemm"]
-    args = [
-        np.full((128, 512), 0x40, np.uint8),
-        np.full((128, 512), 0x40, np.uint8),
-        np.zeros((128, 128), np.float32),
-        128,
-        128,
-        512,
-    ]
-
-    def cpu(checks):
-        device, best = Device(threads=1, checks=checks), 1e9
-        for _ in range(3):
-            start = time.process_time()
-            device.launch(kernel, (2, 2), 256, args)
-            best = min(best, time.process_time() - start)
-        return best
-
-    assert cpu("none") < cpu("all")
+    a, b = (np.random.default_rng(3).integers(0x20, 0x50, (128, 128)).astype(np.uint8) for _ in range(2))
+    results = [np.zeros((128, 128), np.float32) for _ in range(2)]
+    for checks, c in zip(("none", "all"), results, strict=True):
+        Device(checks=checks).launch(kernel, (2, 2), 256, [a, b, c, 128, 128, 128])
+    assert np.array_equal(*results) and results[0].all()

@@ -2,15 +2,12 @@
 
 # ruff: noqa: E501  (an instruction sequence or a kernel's line is kept whole)
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 from gfx942_kernels import assemble, compile_hip, lanes_kernel, needs_clang, run_lanes
 from gfx942_sources import CORPUS
 
-from fp8lab.gfx942 import CodeObject, Device, KernelFault, hip
+from fp8lab.gfx942 import CodeObject, Device, KernelFault
 from fp8lab.gfx942.findings import KINDS, parse_checks
 
 pytestmark = needs_clang
@@ -366,9 +363,3 @@ def test_every_dropped_s_waitcnt_that_matters_is_found():
         found, *_ = run_gemm(CodeObject(changed))
         caught.append(bool(found & {"missing-wait", "lds-write-not-waited"}))
     assert caught and all(caught), [str(w) for w, c in zip(waits, caught, strict=True) if not c]
-
-
-def test_the_hip_library_calls_findings_by_the_same_names():
-    text = (Path(hip.__file__).parent / "runtime.c").read_text()
-    names = re.search(r"kind_names\[\] = \{(.*?)\}", text, re.S).group(1)
-    assert tuple(re.findall(r'"([^"]+)"', names)) == KINDS

@@ -49,18 +49,21 @@ class CoreBuildError(RuntimeError):
 @functools.cache
 def load():
     """Return the core as a ctypes library, compiling it first if it is not in the cache. Raises CoreBuildError."""
+    return ctypes.CDLL(str(library()))
+
+
+def library():
+    """Return the path of the core, compiled. Raises CoreBuildError."""
     files = sources()
     cpu = platform.machine() + _cpu_features()
     failures = []
     for name, command in compilers():
         key = hashlib.sha256(repr((files, name, command, cpu, FLAGS, FASTER)).encode()).hexdigest()[:16]
-        library = cache_dir() / f"gfx942-{key}.so"
-        if not library.exists():
-            failed = compile_library(command, files, library)
-            if failed:
-                failures.append(f"{name}: {failed}")
-                continue
-        return ctypes.CDLL(str(library))
+        made = cache_dir() / f"gfx942-{key}.so"
+        failed = None if made.exists() else compile_library(command, files, made)
+        if not failed:
+            return made
+        failures.append(f"{name}: {failed}")
     raise CoreBuildError(
         "the emulator's core needs a C compiler, once: "
         + ("; ".join(failures) or "none was found")
@@ -98,8 +101,8 @@ def _cpu_features():
         return platform.processor()
 
 
-def compile_library(command, sources, library):
-    """Compile into library, the files side by side; return None, or what the compiler said."""
+def compile_library(command, sources, library, *linked):
+    """Compile into library, the files side by side, linked to others; return None, or what the compiler said."""
     library.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=library.parent) as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         for name, text in sources.items():
@@ -110,9 +113,9 @@ def compile_library(command, sources, library):
 
         units = [name for name in sources if name.endswith(".c")]
         results = list(pool.map(lambda name: run(*FASTER.get(name, ()), "-c", name), units))
-        results.append(run("-shared", *[name.replace(".c", ".o") for name in units], "-o", "core.so", "-lm"))
+        results.append(run("-shared", *[name.replace(".c", ".o") for name in units], *linked, "-o", "made.so", "-lm"))
         for result in results:
             if result.returncode:
                 return result.stderr.strip()[:2000] or f"exit code {result.returncode}"
-        (Path(folder) / "core.so").replace(library)  # atomic: another process sees the whole file or none
+        (Path(folder) / "made.so").replace(library)  # atomic: another process sees the whole file or none
     return None

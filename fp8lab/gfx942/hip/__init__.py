@@ -3,13 +3,13 @@
     library = build()                      # …/libamdhip64.so, compiled once
     clang++ -x hip --offload-arch=gfx942 … -c prog.hip; clang++ prog.o -L<folder> -lamdhip64 -Wl,-rpath,<folder>
 
-runtime.c is the HIP API over the emulator's core; a launch runs at once, so streams and events are in order by nature.
-The one thing it does not do itself is decoding: it starts Python once a code object (prepare.py) and reads the records.
-$FP8LAB_HIP_CHECKS chooses the checks ("none" unless set); findings and faults go to stderr.
+The C files here are the HIP API over the emulator's core; a launch runs at once, so streams and events are in order by
+nature. The one thing they do not do is decoding: module.c starts Python once a code object (prepare.py) and reads the
+records. $FP8LAB_HIP_CHECKS=all switches the checks on; findings and faults go to stderr. A call that is not there
+(error.c lists them) returns hipErrorNotSupported and says so.
 """
 
 import hashlib
-import platform
 import sys
 from pathlib import Path
 
@@ -22,12 +22,13 @@ PACKAGE = HERE.parents[2]  # the folder that holds fp8lab
 
 def build():
     """Return the path of libamdhip64.so, compiling it first if needed. Raises CoreBuildError."""
-    sources = core.sources() | {"runtime.c": _configured((HERE / "runtime.c").read_text())}
-    failures = []
+    emulator, failures = str(core.library()), []  # its path says what it was made of, and for which CPU
+    sources = {path.name: _configured(path.read_text()) for path in sorted(HERE.glob("*.[ch]"))}
+    sources["state.h"] = (Path(core.__file__).parent / "state.h").read_text()
     for name, command in core.compilers():
-        key = hashlib.sha256(repr((sources, name, command, platform.machine(), core.FLAGS)).encode()).hexdigest()[:16]
+        key = hashlib.sha256(repr((sources, name, command, emulator, core.FLAGS)).encode()).hexdigest()[:16]
         library = cache_dir() / f"hip-{key}" / "libamdhip64.so"
-        failed = None if library.exists() else core.compile_library(command, sources, library)
+        failed = None if library.exists() else core.compile_library(command, sources, library, emulator)
         if not failed:
             return library
         failures.append(f"{name}: {failed}")
@@ -35,6 +36,6 @@ def build():
 
 
 def _configured(text):
-    """runtime.c with the Python to start and the folder to import from."""
+    """With the Python to start and the folder to import from, for module.c."""
     return f'#define PYTHON "{sys.executable}"\n#define PACKAGE "{PACKAGE}"\n' + text
 

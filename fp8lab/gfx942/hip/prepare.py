@@ -1,6 +1,6 @@
-"""Write a code object as the tables that runtime.c launches from: python -m fp8lab.gfx942.hip.prepare IN OUT.
+"""Write a code object as the tables that the C side launches from: main(IN, OUT) in a Python of its own.
 
-The layout is struct Module and its kin in runtime.c: fixed tables, offsets from the start of the file, little endian.
+The layout is Header and its kin in hip.h: fixed tables, offsets from the start of the file, little endian.
 """
 
 import struct
@@ -8,67 +8,79 @@ import sys
 
 import numpy as np
 
-from fp8lab.gfx942.codeobject import CodeObject
+from fp8lab.gfx942.codeobject import CodeObject, CodeObjectError, NoBinaryError
+from fp8lab.gfx942.decode import DecodeError
 from fp8lab.gfx942.device import scratch_bytes
-from fp8lab.gfx942.program import load_program
+from fp8lab.gfx942.program import LaunchError, load_program
 
 MAGIC = 0x3234395846474850
+HEADER, ENTRY, PAGE = struct.Struct("<5Q4I"), struct.Struct("<5Q16I"), 4096
 HIDDEN = ("visible", "hidden_block_count_x", "hidden_block_count_y", "hidden_block_count_z", "hidden_group_size_x",
           "hidden_group_size_y", "hidden_group_size_z", "hidden_grid_dims", "hidden_dynamic_lds_size", "other")
 
 
 class Tables:
-    """Bytes that grow; add() returns the offset of what was added, aligned to 64 bytes."""
+    """Bytes that grow; add() returns the offset of what was added."""
 
     def __init__(self, reserved):
         self.data = bytearray(reserved)
 
-    def add(self, piece):
-        self.data += bytes(-len(self.data) % 64)
+    def add(self, piece, align=64):
+        self.data += bytes(-len(self.data) % align)
         at = len(self.data)
         self.data += piece
         return at
 
 
 def prepare(data):
-    """The tables for a code object's bytes. Raises CodeObjectError, DecodeError."""
+    """The tables for a code object's bytes. Raises CodeObjectError, DecodeError, LaunchError."""
     code_object = CodeObject(data, "the program's code object")
     kernels = list(code_object.kernels.values())
-    header, entry = struct.Struct("<QQQQII"), struct.Struct("<QQQQQ14I")
-    tables = Tables(header.size + entry.size * len(kernels))
-    base, image = 0, b""
+    tables = Tables(HEADER.size + ENTRY.size * len(kernels))
     for n, kernel in enumerate(kernels):
-        program = load_program(kernel)
-        base, image, records = program.code_base, program.image.tobytes(), program.records
-        texts = [str(i) for i in program.instructions]
-        texts += ["past the end of the code"] * (len(records) - len(texts))
-        places = np.cumsum([0] + [len(text) + 1 for text in texts[:-1]])
-        first = tables.add("".join(text + "\0" for text in texts).encode())
-        descriptor = kernel.descriptor
-        arguments = b"".join(struct.pack("<4I", a.offset, a.size, _kind(a), 0) for a in kernel.arguments)
-        pieces = (kernel.name.encode() + b"\0", records.tobytes(), program.code_index.tobytes(), arguments)
-        text_table = (places + first).astype(np.uint64).tobytes()
-        numbers = (
-            len(records),
-            len(program.splats),
-            program.entry,
-            len(program.code_index),
-            len(kernel.arguments),
-            descriptor.lds_bytes,
-            scratch_bytes(kernel),
-            descriptor.kernarg_bytes,
-            kernel.resources.workgroup_size,
-            descriptor.rsrc1,
-            descriptor.rsrc2,
-            descriptor.properties,
-            descriptor.preload_words,
-            descriptor.preload_offset,
-        )
-        offsets = [tables.add(piece) for piece in (*pieces, text_table)]
-        entry.pack_into(tables.data, header.size + entry.size * n, *offsets, *numbers)
-    image_at = tables.add(image)
-    header.pack_into(tables.data, 0, MAGIC, image_at, len(image), base, len(kernels), 0)
+        ENTRY.pack_into(tables.data, HEADER.size + ENTRY.size * n, *_kernel(kernel, tables))
+    relocations = b"".join(struct.pack("<Qq", *relocation) for relocation in code_object.relocations)
+    variables = b"".join(
+        struct.pack("<QQQ", tables.add(name.encode() + b"\0"), address, size)
+        for name, (address, size) in code_object.variables.items()
+    )
+    image = code_object.image.tobytes()  # where the loader puts it is where kernels see it: relocated there
+    offsets = tables.add(image, PAGE), len(image), tables.add(relocations), tables.add(variables)
+    numbers = len(kernels), len(code_object.relocations), len(code_object.variables), 0
+    HEADER.pack_into(tables.data, 0, MAGIC, *offsets, *numbers)
     return bytes(tables.data)
+
+
+def _kernel(kernel, tables):
+    """The fields of a KernelEntry; what they point to goes into tables."""
+    program = load_program(kernel)
+    records, descriptor = program.records, kernel.descriptor
+    texts = [str(i) for i in program.instructions]
+    texts += ["past the end of the code"] * (len(records) - len(texts))
+    places = np.cumsum([0] + [len(text) + 1 for text in texts[:-1]])
+    first = tables.add("".join(text + "\0" for text in texts).encode())
+    arguments = b"".join(struct.pack("<4I", a.offset, a.size, _kind(a), 0) for a in kernel.arguments)
+    pieces = (kernel.name.encode() + b"\0", records.tobytes(), program.code_index.tobytes(), arguments,
+              (places + first).astype(np.uint64).tobytes())
+    return (
+        *[tables.add(piece) for piece in pieces],
+        len(records),
+        len(program.splats),
+        program.entry,
+        len(program.code_index),
+        len(kernel.arguments),
+        sum(not a.is_hidden for a in kernel.arguments),
+        descriptor.lds_bytes,
+        scratch_bytes(kernel),
+        max([descriptor.kernarg_bytes, *(a.offset + a.size for a in kernel.arguments)]),
+        kernel.resources.workgroup_size,
+        kernel.resources.vgpr,
+        descriptor.rsrc1,
+        descriptor.rsrc2,
+        descriptor.properties,
+        descriptor.preload_words,
+        descriptor.preload_offset,
+    )
 
 
 def _kind(argument):
@@ -77,6 +89,12 @@ def _kind(argument):
     return HIDDEN.index(argument.kind) if argument.kind in HIDDEN else HIDDEN.index("other")
 
 
-if __name__ == "__main__":
-    with open(sys.argv[1], "rb") as source, open(sys.argv[2], "wb") as target:
-        target.write(prepare(source.read()))
+def main(source, target):
+    """Exit code: 0; 3 if the file has no gfx942 code, 1 if it cannot be read, said in one sentence on stderr."""
+    try:
+        with open(source, "rb") as given, open(target, "wb") as tables:
+            tables.write(prepare(given.read()))
+    except (CodeObjectError, DecodeError, LaunchError) as error:
+        print(f"fp8lab hip: {error}", file=sys.stderr)
+        return 3 if isinstance(error, NoBinaryError) else 1
+    return 0
