@@ -17,7 +17,7 @@ import torch
 from kernels import get_local_kernel
 
 from benchmarks.report import ROOT, medians, report, row
-from fp8lab import localbuild
+from fp8lab import localbuild, ninjafile
 
 M, N, K = 1024, 1536, 7168      # a layer of DeepSeek-V3, as in the contest amd/fp8-mm of gpu-mode
 BLOCK = 128
@@ -95,7 +95,7 @@ def fma_peak(isa):
     library = ROOT / "build-ext" / "fma_peak.so"
     source = Path(__file__).with_name("fma_peak.cpp")
     if not library.exists() or library.stat().st_mtime < source.stat().st_mtime:
-        subprocess.run([*localbuild.compiler(), "-O2", "-shared", "-fPIC", source, "-o", library], check=True)
+        subprocess.run([*ninjafile.compiler(), "-O2", "-shared", "-fPIC", source, "-o", library], check=True)
     function = getattr(ctypes.CDLL(library), "fma_avx2" if isa == "avx2" else "fma_avx512")
     function.argtypes = [ctypes.c_int64]
     threads = torch.get_num_threads()

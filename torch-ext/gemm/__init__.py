@@ -1,4 +1,4 @@
-"""FP8 (e4m3fnuz) GEMM with block scales, for MI300X and for the CPU.
+"""FP8 (e4m3fnuz) GEMM with block scales, for MI300X and for the CPU, each in a build of its own.
 
     C[m, n] = Σ_kb a_scale[kb, m] · b_scale[kb, n // 128] · Σ_{k in block kb} a[m, k] · b[k, n]      128 of k a block
 
@@ -10,10 +10,13 @@
 import torch
 
 from . import layers
-from ._checks import BLOCK, check_float_matrix, check_gemm
+from ._checks import BLOCK, check_device, check_float_matrix, check_gemm
 from ._ops import add_op_namespace_prefix, ops
+from ._quantize import quantize
 
 __all__ = ["gemm", "layers", "quantize_activation", "quantize_weight"]
+
+BACKEND = ops.backend()     # what this build is for: "cpu", "rocm", or "emulated": the GPU's machine code on the CPU
 
 
 def gemm(a, b, a_scale, b_scale, out=None):
@@ -29,10 +32,12 @@ def gemm(a, b, a_scale, b_scale, out=None):
     rounded to nearest even. A NaN code makes its row (of a) or column (of b) NaN.
 
     Raises TypeError for what is no tensor or has another dtype, ValueError for everything else that this docstring
-    does not allow: shapes, layouts, several devices, out in memory that an input uses, an input that requires grad
-    while gradients are recorded. out is then untouched.
+    does not allow: shapes, layouts, several devices or one that this build is not for, out in memory that an input
+    uses, an input that requires grad while gradients are recorded. out is then untouched. RuntimeError where the GPU
+    is no MI300X or HIP refuses the launch; the next call starts afresh.
     """
     check_gemm(a, b, a_scale, b_scale, out)
+    check_device(a, "a", BACKEND)
     if out is None:
         out = torch.empty(a.shape[0], b.shape[1], dtype=torch.bfloat16, device=a.device)
     ops.gemm(a, b, a_scale, b_scale, out)
@@ -52,6 +57,7 @@ def quantize_activation(x):
     recorded. Source of the recipe: arXiv 2412.19437 §3.3.
     """
     check_float_matrix(x, "x", "(M, K)")
+    check_device(x, "x", BACKEND)
     return _quantize(x, 1)
 
 
@@ -65,25 +71,31 @@ def quantize_weight(w):
     Otherwise as quantize_activation().
     """
     check_float_matrix(w, "w", "(N, K)")
+    check_device(w, "w", BACKEND)
     codes, scale = _quantize(w, BLOCK)
     return codes.T, scale
 
 
 def _quantize(x, block_rows):
+    x = x.detach().float()
+    if BACKEND != "cpu":    # the other builds have no op for it
+        return quantize(x, block_rows)
     rows, k = x.shape
     codes = torch.empty(rows, k, dtype=torch.float8_e4m3fnuz, device=x.device)
     scale = torch.empty(k // BLOCK, -(-rows // block_rows), dtype=torch.float32, device=x.device)
-    ops.quantize(x.detach().float().contiguous(), block_rows, codes, scale)
+    ops.quantize(x.contiguous(), block_rows, codes, scale)
     return codes, scale
 
 
-# Both ops write into tensors that exist already, so there is no shape to work out: torch.compile needs to know only
+# The ops write into tensors that exist already, so there is no shape to work out: torch.compile needs to know only
 # that this is all.
 @torch.library.register_fake(add_op_namespace_prefix("gemm"))
 def _(a, b, a_scale, b_scale, out):
     return None
 
 
-@torch.library.register_fake(add_op_namespace_prefix("quantize"))
-def _(x, block_rows, codes, scale):
-    return None
+if BACKEND == "cpu":
+
+    @torch.library.register_fake(add_op_namespace_prefix("quantize"))
+    def _(x, block_rows, codes, scale):
+        return None

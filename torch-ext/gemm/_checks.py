@@ -60,6 +60,17 @@ def check_float_matrix(x, name, shape):
     _check_no_grad(x, name)
 
 
+_DEVICES = {"cpu": "cpu", "emulated": "cpu", "rocm": "cuda"}      # torch calls ROCm's devices cuda
+
+
+def check_device(x, name, backend):
+    """Raise ValueError if x, which passed the checks above, lies where this build of the kernel has no code for it."""
+    device = _DEVICES[backend]
+    if x.device.type not in (device, "meta"):
+        raise ValueError(f"{name} is on {x.device}, needs {device}, as this is the {backend} build of the kernel: "
+                         f"{name}.to({device!r}), or load another build, get_kernel(…, backend=…)")
+
+
 _SHAPES = {"a": "(M, K)", "b": "(K, N)", "out": "(M, N)",
            "a_scale": "(K / 128, M)", "b_scale": "(K / 128, ceil(N / 128))"}
 
