@@ -86,13 +86,13 @@ def text(config, backend, root, work, ops_name, library, stable_abi):
     common = ["-std=c++20", "-fPIC", "-fvisibility=hidden", "-fno-gnu-unique", "-Wall", *DEFINES[backend],
               f"-DTORCH_TARGET_VERSION={(major << 56) | (minor << 48):#x}ULL",
               f"-isystem{torch / 'include'}", *([] if backend == "cpu" else [f"-isystem{HIP_INCLUDE}"]), f"-I{work}"]
-    hipcc = f"{shlex.join([sys.executable, '-m', 'fp8lab.hipcc', '--cxx', cxx])} -o $out -MF $out.d $archs -- $in $flags"
+    hipcc = shlex.join([sys.executable, "-m", "fp8lab.hipcc", "--cxx", cxx])
     lines = [
         "# Made by fp8lab/ninjafile.py.",
         f"common = {shlex.join(common)}",
         f"libraries = {libraries(backend, torch)}",
         *_rule("compile", f"{cxx} -MMD -MF $out.d $common $flags -c $in -o $out", has_depfile=True),
-        *_rule("hip", hipcc, has_depfile=True),
+        *_rule("hip", f"{hipcc} -o $out -MF $out.d $archs -- $in $flags", has_depfile=True),
         *_rule("link", f"{cxx} -shared $in -o $out $libraries"),
         *_rule("stub", f"{cxx} -shared -nostdlib -Wl,-soname,{ROCM_SONAME} -x c /dev/null -o $out"),
     ]

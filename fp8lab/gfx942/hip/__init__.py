@@ -5,8 +5,10 @@
 
 The C files here are the HIP API over the emulator's core; a launch runs at once, so streams and events are in order by
 nature. The one thing they do not do is decoding: module.c starts Python once a code object (prepare.py) and reads the
-records. $FP8LAB_HIP_CHECKS=all switches the checks on; findings and faults go to stderr. A call that is not there
-(error.c lists them) returns hipErrorNotSupported and says so.
+records. A call that is not there (error.c lists them) returns hipErrorNotSupported and says so.
+
+$FP8LAB_HIP_CHECKS=all switches the checks on; findings and faults go to stderr. $FP8LAB_HIP_DEVICE=none, or the name of
+another GPU, is a machine without a MI300X, for trying what a program does there.
 """
 
 import hashlib

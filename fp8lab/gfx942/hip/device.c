@@ -74,10 +74,24 @@ static const Properties mi300x = {.name = "AMD Instinct MI300X (fp8lab emulator)
                                   .features = 0x1ffff,
                                   .large_bar = 1};
 
+// $FP8LAB_HIP_DEVICE, for trying how a program takes a machine without a MI300X: "none", or another GPU, "gfx950".
+static const char* other_device(void) {
+    const char* wish = getenv("FP8LAB_HIP_DEVICE");
+    return wish && strcmp(wish, "gfx942") ? wish : 0;
+}
+static int no_device(void) { return other_device() && !strcmp(other_device(), "none"); }
+hipError_t device_runs_gfx942(void) {
+    return no_device() ? hipErrorNoDevice : other_device() ? hipErrorNoBinaryForGpu : hipSuccess;
+}
+
 API hipError_t hipGetDevicePropertiesR0600(Properties* properties, int device) {
     if (!properties) return fail(hipErrorInvalidValue);
-    if (device) return fail(hipErrorInvalidDevice);
+    if (device || no_device()) return fail(hipErrorInvalidDevice);
     *properties = mi300x;
+    if (other_device()) {
+        snprintf(properties->name, sizeof properties->name, "%s (not emulated)", other_device());
+        snprintf(properties->gcn_arch, sizeof properties->gcn_arch, "%s", other_device());
+    }
     return hipSuccess;
 }
 
@@ -156,13 +170,13 @@ API hipError_t hipDeviceGetAttribute(int* value, int attribute, int device) {
 API hipError_t hipInit(u32 flags) { return fail(flags ? hipErrorInvalidValue : hipSuccess); }
 API hipError_t hipGetDeviceCount(int* n) {
     if (!n) return fail(hipErrorInvalidValue);
-    *n = 1;
-    return hipSuccess;
+    *n = no_device() ? 0 : 1;
+    return fail(no_device() ? hipErrorNoDevice : hipSuccess);
 }
 API hipError_t hipGetDevice(int* device) {
     if (!device) return fail(hipErrorInvalidValue);
     *device = 0;
-    return hipSuccess;
+    return fail(no_device() ? hipErrorNoDevice : hipSuccess);
 }
 API hipError_t hipSetDevice(int device) { return fail(device ? hipErrorInvalidDevice : hipSuccess); }
 API hipError_t hipSetDeviceFlags(u32 flags) { return (void)flags, hipSuccess; }

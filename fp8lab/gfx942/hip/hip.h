@@ -16,6 +16,7 @@ enum {
     hipErrorInvalidSymbol = 13,
     hipErrorInvalidDevicePointer = 17,
     hipErrorInvalidDeviceFunction = 98,
+    hipErrorNoDevice = 100,
     hipErrorInvalidDevice = 101,
     hipErrorInvalidImage = 200,
     hipErrorNoBinaryForGpu = 209,
@@ -106,6 +107,7 @@ hipError_t run_kernel(const Work* work);
 
 hipError_t fail(hipError_t error);        // note it as the thread's last error
 hipError_t refuse_while_capturing(void);  // for calls that a stream capture forbids
+hipError_t device_runs_gfx942(void);      // or why not
 void note_failure(hipError_t error);      // of a kernel: the next synchronisation returns it too
 void say(const char* format, ...) __attribute__((format(printf, 1, 2)));  // one sentence on stderr
 Function* registered_function(const void* host, hipError_t* error);

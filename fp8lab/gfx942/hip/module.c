@@ -177,6 +177,7 @@ API void __hipRegisterSurface(void** handle, void* host, char* device, const cha
 }
 // What is registered under this address, with its code object loaded; null and an error if there is none.
 static const Registered* find_registered(const void* host, hipError_t none, hipError_t* error) {
+    if ((*error = device_runs_gfx942())) return 0;
     *error = none;
     for (Registered* r = registered; r; r = r->next) {
         if (r->host != host) continue;
