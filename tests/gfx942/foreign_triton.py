@@ -1,11 +1,20 @@
-"""Compile Triton kernels for gfx942 without a GPU: python foreign_triton.py FOLDER writes a .hsaco and a .json each.
+"""Triton kernels for gfx942, compiled without a GPU: the sources of the code objects in triton/, which tests run.
 
-Run by test_foreign.py in a process of its own, as Triton is no dependency of this project.
+    pip install --no-deps --target FOLDER triton==3.9.0
+    PYTHONPATH=FOLDER python foreign_triton.py triton
+
+writes a .hsaco each and kernels.json, which says what a launch needs to know and of what text the objects were made.
+Triton is large and no dependency of this project; the same version gives the same bytes.
 """
 
+import hashlib
 import json
+import os
 import sys
 from pathlib import Path
+
+os.environ["TRITON_DISABLE_LINE_INFO"] = "1"  # no paths of this machine in the objects
+os.environ["TRITON_DEFAULT_FP_FUSION"] = "1"
 
 import triton
 import triton.language as tl
@@ -50,13 +59,17 @@ def build(folder, name, function, signature, constants, waves=4, **options):
     source = ASTSource(fn=function, signature=signature, constexprs=places, attrs=aligned)
     made = triton.compile(source, target=GPUTarget("hip", "gfx942", 64), options=dict(num_warps=waves, **options))
     (folder / f"{name}.hsaco").write_bytes(made.asm["hsaco"])
-    about = dict(kernel=made.metadata.name, lds=made.metadata.shared, waves=waves) | {
-        key: value for key, value in constants.items() if key.startswith("T")
-    }
-    (folder / f"{name}.json").write_text(json.dumps(about))
+    tile = {key: value for key, value in constants.items() if key.startswith("T")}
+    return {name: dict(kernel=made.metadata.name, lds=made.metadata.shared, waves=waves) | tile}
+
+
+def digest():
+    """Of this file from the first kernel on: what the objects depend on."""
+    return hashlib.sha256(Path(__file__).read_text().partition("@triton.jit")[2].encode()).hexdigest()
 
 
 def main(folder):
+    kernels = {}
     numbers = {key: "i32" for key in ("m", "n", "k", "am", "ak", "bn", "bk")}
     for layout in ("row", "column"):
         tiles = ((128, 4, 2, 16), (128, 4, 2, 32), (128, 8, 2, 16), (256, 8, 2, 16), (256, 8, 1, 16))
@@ -66,13 +79,17 @@ def main(folder):
             constants = dict(TM=tm, TN=128, TK=128) | fixed
             name = f"fp8_{layout}_{tm}_w{waves}_s{stages}_m{shape}"
             more = dict(num_stages=stages, matrix_instr_nonkdim=shape)
-            build(folder, name, matmul, pointers | numbers, constants, waves, **more)
+            kernels |= build(folder, name, matmul, pointers | numbers, constants, waves, **more)
     for type in ("fp16", "bf16"):
         pointers = {"a": f"*{type}", "b": f"*{type}", "c": "*fp32"}
         constants = dict(TM=64, TN=64, TK=32, ak=1, bk=1)
-        build(folder, f"{type}_row", matmul, pointers | numbers, constants, 4, num_stages=2, matrix_instr_nonkdim=16)
-    build(folder, "softmax", softmax, {"x": "*fp32", "y": "*fp32", "n": "i32"}, {"N": 1024})
-    build(folder, "column_sums", column_sums, {"x": "*fp32", "y": "*fp32", "m": "i32", "n": "i32"}, {"M": 128, "N": 64})
+        more = dict(num_stages=2, matrix_instr_nonkdim=16)
+        kernels |= build(folder, f"{type}_row", matmul, pointers | numbers, constants, 4, **more)
+    pointers = {"x": "*fp32", "y": "*fp32"}
+    kernels |= build(folder, "softmax", softmax, pointers | {"n": "i32"}, {"N": 1024})
+    kernels |= build(folder, "column_sums", column_sums, pointers | {"m": "i32", "n": "i32"}, {"M": 128, "N": 64})
+    about = {"triton": triton.__version__, "source": digest(), "kernels": kernels}
+    (folder / "kernels.json").write_text(json.dumps(about, indent=1) + "\n")
 
 
 if __name__ == "__main__":
