@@ -3,16 +3,22 @@
 The layout is Header and its kin in hip.h: fixed tables, offsets from the start of the file, little endian.
 """
 
+import hashlib
 import struct
 import sys
+import tempfile
+import zlib
+from pathlib import Path
 
 import numpy as np
 
+from fp8lab.cache import cache_dir
 from fp8lab.gfx942.codeobject import CodeObject, CodeObjectError, NoBinaryError
 from fp8lab.gfx942.decode import DecodeError
 from fp8lab.gfx942.device import scratch_bytes
 from fp8lab.gfx942.program import LaunchError, load_program
 
+EMULATOR = Path(__file__).resolve().parent.parent
 MAGIC = 0x3234395846474850
 HEADER, ENTRY, PAGE = struct.Struct("<5Q4I"), struct.Struct("<5Q16I"), 4096
 HIDDEN = ("visible", "hidden_block_count_x", "hidden_block_count_y", "hidden_block_count_z", "hidden_group_size_x",
@@ -89,11 +95,25 @@ def _kind(argument):
     return HIDDEN.index(argument.kind) if argument.kind in HIDDEN else HIDDEN.index("other")
 
 
+def _kept(data):
+    """prepare(data); kept in the cache, as decoding the gemm's 22 kernels takes seconds in each process that calls it."""
+    emulator = [path.read_bytes() for path in sorted(EMULATOR.rglob("*")) if path.suffix in (".py", ".csv")]
+    entry = cache_dir() / f"hip-tables-{hashlib.sha256(repr((data, emulator)).encode()).hexdigest()[:16]}"
+    try:
+        return zlib.decompress(entry.read_bytes())
+    except (OSError, zlib.error):
+        tables = prepare(data)
+    entry.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=entry.parent, delete=False) as fresh:
+        fresh.write(zlib.compress(tables, 1))
+    Path(fresh.name).replace(entry)
+    return tables
+
+
 def main(source, target):
     """Exit code: 0; 3 if the file has no gfx942 code, 1 if it cannot be read, said in one sentence on stderr."""
     try:
-        with open(source, "rb") as given, open(target, "wb") as tables:
-            tables.write(prepare(given.read()))
+        Path(target).write_bytes(_kept(Path(source).read_bytes()))
     except (CodeObjectError, DecodeError, LaunchError) as error:
         print(f"fp8lab hip: {error}", file=sys.stderr)
         return 3 if isinstance(error, NoBinaryError) else 1
