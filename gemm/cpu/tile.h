@@ -7,8 +7,9 @@
 //           for each tile of rows: the micro-tile                       its sums stay in registers
 //
 // An Isa has: lanes, k_step (k-steps in one 32-bit lane), tile_m <= lanes, Vec (lanes x 32 bit), and the functions used
-// below. step(sum, a, b) is sum + a * b in k order: products of two FP8 numbers are exact in float32, so with or
-// without FMA every path rounds the same sums in the same order and gives the same bits.
+// below; one may also have memory_rows and step_memory. step(sum, a, b) is sum + a * b in k order: products of two FP8
+// numbers are exact in float32, so with or without FMA every path rounds the same sums in the same order and gives the
+// same bits.
 #pragma once
 
 #include "isa.h"
@@ -34,6 +35,13 @@ void micro_tile(const float* a, const float* b, const float* a_scale, float b_sc
             const Vec b0 = Isa::load(b), b1 = Isa::load(b + lanes);
             __builtin_prefetch(a + 256);  // A comes from L2; a KiB ahead is soon enough, and L1 keeps its B
             GEMM_UNROLL for (int row = 0; row < rows; ++row) {
+                if constexpr (requires { Isa::memory_rows; }) {
+                    if (row < Isa::memory_rows) {
+                        dot[row][0] = Isa::step_memory(dot[row][0], a + row, b0);
+                        dot[row][1] = Isa::step_memory(dot[row][1], a + row, b1);
+                        continue;
+                    }
+                }
                 const Vec a_row = Isa::broadcast(a[row]);
                 dot[row][0] = Isa::step(dot[row][0], a_row, b0);
                 dot[row][1] = Isa::step(dot[row][1], a_row, b1);

@@ -2,7 +2,6 @@
 
 import io
 import re
-import time
 
 import numpy as np
 import pytest
@@ -292,14 +291,3 @@ def test_roofline_axes_hold_every_shape(shape):
     picture = figures.roofline(shape, others=())
     (left, right), (low, high) = picture.axes[0].get_xlim(), picture.axes[0].get_ylim()
     assert left <= place.intensity <= right and low <= place.attainable / 1e12 <= high
-
-
-@pytest.mark.parametrize("name", ["two_formats", "scale_point", "gemm_layout", "roofline"])
-def test_pictures_of_the_explorers_take_a_fraction_of_a_second(name):
-    """About 0.1 s to 0.25 s on an idle core; processor time, so that a busy machine does not fail it."""
-    times = []
-    for _ in range(3):                                     # the first loads fonts
-        start = time.process_time()
-        PICTURES[name]().png()
-        times.append(time.process_time() - start)
-    assert min(times) < 0.6

@@ -25,7 +25,7 @@ PICTURES = Path(os.environ.get("FP8LAB_PICTURES", course.ROOT / "build" / "pictu
 # No sandbox, as CI runs as root; no background traffic, as the machine may have no network.
 CHROMIUM = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
             "--disable-sync", "--no-first-run"]
-RUN_SECONDS = 120
+RUN_SECONDS = 300
 CONTROLS = ("input[type=number], input[type=text], input[type=checkbox], select, .widget-toggle-buttons,"
             " .widget-toggle-button:not(.widget-toggle-buttons *)")
 SHOWN = "explorer => [...explorer.querySelectorAll('figure, [role=status]')].map(node => node.outerHTML).join()"
