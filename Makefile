@@ -11,15 +11,16 @@ TEST_ARGS ?=
 BIN      := $(VENV)/bin
 READY    := $(VENV)/.fp8lab-ready
 
-.PHONY: lab test course build bench bench-hub doctor lock pictures clean
+.PHONY: lab test course build bench bench-hub bench-isa bench-emulator doctor lock pictures clean
 
 # Without autodetect: looking for language servers, which the course does not use, asks npm and takes a second or two.
 lab: build
 	$(BIN)/jupyter lab --LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb \
 	    --LanguageServerManager.autodetect=False $(LAB_ARGS)
 
+# In as many processes as there are cores, a file of tests in one of them.
 test: build
-	$(BIN)/python -m pytest $(TEST_ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(TEST_ARGS)
 
 course: build
 	$(BIN)/fp8lab course run
