@@ -164,7 +164,8 @@ def wait_counts(immediate):
 
 def _control_text(i):
     if i.name == "s_waitcnt":
-        return [" ".join(f"{name}({count})" for name, count in wait_counts(i.src[0].value).items())]
+        waits = wait_counts(i.src[0].value) or {"vmcnt": 63, "expcnt": 7, "lgkmcnt": 15}  # LLVM names all, or those
+        return [" ".join(f"{name}({count})" for name, count in waits.items())]
     if not i.op.src and not i.dst:
         return []
     if i.name == "s_set_gpr_idx_mode":

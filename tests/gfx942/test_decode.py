@@ -309,3 +309,14 @@ def test_what_is_no_instruction_is_named(code, message):
 def test_a_modifier_without_a_meaning_is_refused_by_name(code, what):
     with pytest.raises(DecodeError, match=f"0x40: v_.*{what}"):
         decode_one(bytes.fromhex(code), 0, 0x40)
+
+
+@pytest.mark.parametrize(
+    "code, text",
+    [
+        ("7fcf8cbf", "s_waitcnt vmcnt(63) expcnt(7) lgkmcnt(15)"),  # waits for nothing: LLVM then names all
+        ("7fc08cbf", "s_waitcnt lgkmcnt(0)"),
+    ],
+)
+def test_a_wait_is_spelled_as_llvm_does(code, text):
+    assert str(decode_one(bytes.fromhex(code), 0, 0)) == text
