@@ -29,6 +29,11 @@ class Report:
     passes: float | None
 
     @property
+    def spills(self):
+        """Registers that the compiler had no room for."""
+        return self.resources.vgpr_spills + self.resources.sgpr_spills
+
+    @property
     def passes_per_mfma_pass(self):
         """1.00: one wave alone would keep the matrix pipe busy. None without llvm-mca."""
         return self.passes and self.passes / self.loop.mfma_passes

@@ -18,6 +18,19 @@ def test_a_target_is_met_from_its_ratio_on(ours, target, met):
     assert report.row("x", ours, 30, "peer", target).met is met
 
 
+@pytest.mark.parametrize(("ours", "peer", "more", "ratio", "met"), [
+    (90, 45, True, 2, True), (45, 90, True, 0.5, False), (0, 0, False, 1, True), (0, 65, False, None, True),
+    (1, 0, False, 0, False), (0, 2, True, 0, False)])  # fmt: skip
+def test_more_may_be_better_and_nothing_may_be_best(ours, peer, more, ratio, met):
+    made = report.row("x", ours, peer, "peer", 1, more_is_better=more)
+    assert (made.ratio, made.met) == (ratio, met)
+
+
+def test_a_bar_is_met_by_what_reaches_it():
+    assert [report.bar("x", ours, 1.13).met for ours in (1.12, 1.13, 1.131)] == [True, True, False]
+    assert [report.bar("x", ours, 90, at_least=True).met for ours in (89, 90, 91)] == [False, True, True]
+
+
 def test_the_table_and_the_file_say_the_same(tmp_path, capsys):
     rows = [report.row("gemm", 10, 31, "torch", 3), report.row("gemm", 10, 5, "bound")]
     assert report.report("bench", rows, tmp_path)
