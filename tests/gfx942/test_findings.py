@@ -113,6 +113,12 @@ def test_vmcnt_that_waits_for_too_few():
     assert kinds(body.format(0, 21))[0] == []
 
 
+@pytest.mark.parametrize(("later", "found"), [(62, ["missing-wait"]), (63, [])])
+def test_the_64th_load_under_way_waits_for_the_first(later, found):
+    loads = "global_load_dword v20, v1, s[4:5]\n  " + "global_load_dword v21, v1, s[4:5]\n  " * later
+    assert kinds(loads + "v_mov_b32_e32 v60, v20")[0] == found
+
+
 def test_value_used_before_its_lgkmcnt():
     body = "ds_write_b32 v1, v10\n  ds_read_b32 v60, v1\n  {}v_add_u32_e32 v60, 1, v60"
     found = only(body.format(""), "missing-wait", lds=256)

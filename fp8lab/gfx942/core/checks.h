@@ -174,6 +174,9 @@ static void count_waits(Wave* w, const Ins* in) {
     if (lgkm) w->lgkm_issued++;
     if (in->unit == UNIT_SMEM) w->smem_out = 1;
     if (in->unit == UNIT_FLAT) w->flat_out = 1;
+    // The counters have 6 and 4 bits: what would pass 63 or 15 waits for the oldest one. Compilers rely on it.
+    if (!w->flat_out && w->vm_issued > w->vm_done + 63) w->vm_done = w->vm_issued - 63;
+    if (!w->flat_out && !w->smem_out && w->lgkm_issued > w->lgkm_done + 15) w->lgkm_done = w->lgkm_issued - 15;
     if (!vm && !lgkm) return;
     for (u32 k = in->uses; k < (u32)in->uses + in->defs; k++)
         for (u32 i = in->registers[k].first; i < (u32)in->registers[k].first + in->registers[k].count; i++) {

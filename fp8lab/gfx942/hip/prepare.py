@@ -96,7 +96,7 @@ def _kind(argument):
 
 
 def _kept(data):
-    """prepare(data); kept in the cache, as decoding the gemm's 22 kernels takes seconds in each process that calls it."""
+    """prepare(data), from the cache where it can: decoding the gemm's 22 kernels would take every process seconds."""
     emulator = [path.read_bytes() for path in sorted(EMULATOR.rglob("*")) if path.suffix in (".py", ".csv")]
     entry = cache_dir() / f"hip-tables-{hashlib.sha256(repr((data, emulator)).encode()).hexdigest()[:16]}"
     try:
