@@ -43,7 +43,8 @@ class Exercise:
     reference  the right value, or a function of the arguments of a case
     wrong      known wrong models; each gives other results than the reference and than every other model
     cases      for a function: () -> [(label, arguments)]
-    examine    for a text that some tool reads: text -> the sentence that the answer gets, right or wrong
+    examine    where several answers are right: the answer, such as a text for some tool, or a function's results on all
+               cases -> the sentence that it gets, right or wrong
     parts      names of the results, where there are several
     rtol       relative tolerance of numbers; codes and shapes are compared exactly by 0
     """
@@ -68,7 +69,8 @@ class Exercise:
         """Return what an answer gives: its results on copies of the inputs, or the value itself."""
         if self.cases is None:
             return [self.examine(answer) if self.examine else answer]
-        return [answer(*copy.deepcopy(arguments)) for _, arguments in self.inputs]
+        results = [answer(*copy.deepcopy(arguments)) for _, arguments in self.inputs]
+        return [self.examine(results)] if self.examine and not any(map(_is_open, results)) else results
 
     @cached_property
     def wanted(self):
@@ -153,7 +155,7 @@ def _not_yet(exercise, sentence, wrong=None):
 
 
 def _first_difference(exercise, differences):
-    if exercise.cases is None:
+    if exercise.cases is None or exercise.examine:
         return f"{differences[0].rstrip('.')}."
     right = sum(each is None for each in differences)
     first = next(i for i, each in enumerate(differences) if each)

@@ -119,6 +119,23 @@ def place(m, n, k):
     return intensity, "memory" if intensity < hardware.MI300X.ridge else "compute"
 
 
+# exercise: 05.barrier
+barrier_after = [15, 22]    # when the tile is there, and when nobody needs it any more
+
+
+# exercise: 05.element
+held = {
+    "D, lane 37, register 2": (10, 5),                   # row 4 * (37 // 16) + 2, column 37 % 16
+    "D, lane 15, register 3": (3, 15),
+    "A, lane 37, register 1, bits 8 to 15": (5, 21),     # row 37 % 16, k 8 * (37 // 16) + 5, the sixth of its bytes
+}
+
+
+# exercise: 05.swizzle
+def swizzle(row, chunk):
+    return chunk ^ row % 8    # xor keeps it in the row, and gives eight rows eight orders
+
+
 # exercise: 07.section
 rocm_section = """
 [kernel.gemm_rocm]

@@ -95,6 +95,23 @@ def place(m, n, k):
     return ..., ...     # FILL IN: intensity, "memory" or "compute"
 
 
+# exercise: 05.barrier
+barrier_after = [...]    # FILL IN: line numbers
+
+
+# exercise: 05.element
+held = {
+    "D, lane 37, register 2": ...,                  # FILL IN: (row, column)
+    "D, lane 15, register 3": ...,
+    "A, lane 37, register 1, bits 8 to 15": ...,    # FILL IN: (row, k)
+}
+
+
+# exercise: 05.swizzle
+def swizzle(row, chunk):
+    return ...    # FILL IN: 0 to 7
+
+
 # exercise: 07.section
 rocm_section = ...    # FILL IN: """ ... """ with [kernel.gemm_rocm] and what belongs under it (about 10 lines)
 

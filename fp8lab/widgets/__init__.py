@@ -9,7 +9,8 @@ from .loading import LoadingExplorer, loading_explorer
 from .scaling import ScaleExplorer, scale_explorer
 from .shapes import ShapeExplorer, shape_explorer
 from .variants import VariantExplorer, variant_explorer
+from .wave import BankExplorer, WaveMicroscope, bank_explorer, wave_explorer
 
-__all__ = ["FormatExplorer", "LayerExplorer", "LoadingExplorer", "ScaleExplorer", "ShapeExplorer", "VariantExplorer",
-           "format_explorer", "layer_explorer", "loading_explorer", "scale_explorer", "shape_explorer",
-           "variant_explorer"]
+__all__ = ["BankExplorer", "FormatExplorer", "LayerExplorer", "LoadingExplorer", "ScaleExplorer", "ShapeExplorer",
+           "VariantExplorer", "WaveMicroscope", "bank_explorer", "format_explorer", "layer_explorer",
+           "loading_explorer", "scale_explorer", "shape_explorer", "variant_explorer", "wave_explorer"]
