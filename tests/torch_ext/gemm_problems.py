@@ -27,7 +27,8 @@ def laid_out(x, along, pitch=0):
     What lies between the rows is NaN, so that reading it shows.
     """
     rows = x if along == 1 else x.T
-    buffer = torch.full((rows.shape[0], rows.shape[1] + pitch), 0x80, dtype=torch.uint8).view(x.dtype)
+    shape = rows.shape[0], rows.shape[1] + pitch
+    buffer = torch.full(shape, 0x80, dtype=torch.uint8, device=x.device).view(x.dtype)
     view = buffer[:, : rows.shape[1]]
     view.copy_(rows)
     return view if along == 1 else view.T
@@ -44,8 +45,8 @@ def problem(m, n, k, layout=("K-contiguous", "K-contiguous"), seed=0, pitch=0, n
 class Guarded:
     """An (m, n) bfloat16 output inside a larger buffer, whose other elements must keep their value."""
 
-    def __init__(self, m, n, sentinel=42.0):
-        self.buffer = torch.full((m + 2, n + 9), sentinel, dtype=torch.bfloat16)
+    def __init__(self, m, n, sentinel=42.0, device="cpu"):
+        self.buffer = torch.full((m + 2, n + 9), sentinel, dtype=torch.bfloat16, device=device)
         self.view = self.buffer[1 : m + 1, 3 : n + 3]
         self.sentinel = sentinel
 
