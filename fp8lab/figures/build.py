@@ -4,6 +4,7 @@ Taught in notebook 07.
 """
 
 import json
+import textwrap
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,30 +20,39 @@ ROW = 0.27      # inches
 def variants(names, system):
     """Draw the variants of a repository: which one a machine loads, which would also fit, why the others do not.
 
+    Of a variant that is picked but not for this GPU, the library's refusal stands below.
+
     names   folders under build/, such as "torch213-cxx11-rocm72-x86_64-linux"; 13 fill a cell
     system  variants.System
 
     Raises ValueError for a name that is no build variant.
     """
     decisions = decide(names, system)
-    return picture(_variants, decisions, system, size=(palette.WIDTH, 0.75 + ROW * len(decisions)))
+    refusal = textwrap.wrap(decisions[0].refusal or "", 150) if decisions else []
+    size = palette.WIDTH, 0.75 + ROW * (len(decisions) + 0.7 * len(refusal))
+    return picture(_variants, decisions, system, refusal, size=size)
 
 
-def _variants(fig, decisions, system):
+def _variants(fig, decisions, system, refusal):
     ax = fig.add_axes((0.01, 0.02, 0.98, 1 - 0.55 / fig.get_figheight()))
-    ax.set(xlim=(0, 100), ylim=(len(decisions), 0))
+    ax.set(xlim=(0, 100), ylim=(len(decisions) + 0.7 * len(refusal), 0))
     ax.axis("off")
     for row, decision in enumerate(decisions):
-        is_loaded = row == 0 and decision.fits
-        fill = palette.YELLOW if is_loaded else palette.SKY if decision.fits else palette.PAPER
+        is_picked = row == 0 and decision.fits
+        fill = palette.YELLOW if is_picked else palette.SKY if decision.fits else palette.PAPER
         ax.add_patch(Rectangle((0, row + 0.08), 39, 0.84, facecolor=fill, edgecolor=palette.LINE))
-        ax.text(1, row + 0.5, decision.name, va="center", fontsize=8, fontweight="bold" if is_loaded else "normal")
-        said = "loaded" if is_loaded else "would fit, is not preferred" if decision.fits else decision.reason
-        ax.text(40.5, row + 0.5, said, va="center", fontsize=7.2, fontweight="bold" if is_loaded else "normal",
-                color=palette.INK if decision.fits else palette.RED)
+        ax.text(1, row + 0.5, decision.name, va="center", fontsize=8, fontweight="bold" if is_picked else "normal")
+        picked = "picked, then refused for this GPU" if decision.refusal else "loaded"
+        said = picked if is_picked else "would fit, is not preferred" if decision.fits else decision.reason
+        ax.text(40.5, row + 0.5, said, va="center", fontsize=7.2, fontweight="bold" if is_picked else "normal",
+                color=palette.INK if decision.fits and not decision.refusal else palette.RED)
+    for line, text in enumerate(refusal):
+        ax.text(1, len(decisions) + 0.7 * line + 0.4, text, va="center", fontsize=7.2, color=palette.RED)
     fits = [decision for decision in decisions if decision.fits]
-    loaded = f"loads {fits[0].name}" if fits else "loads nothing"
-    ax.set_title(f"{system}: {loaded}")
+    is_refused = bool(fits and fits[0].refusal)
+    loaded = "loads nothing" if not fits else f"{'picks and refuses' if is_refused else 'loads'} {fits[0].name}"
+    outcome = "nothing loads" if not fits else "one is picked and refused" if is_refused else "one loads"
+    ax.set_title(f"{system}: {outcome}")
     also = f", {len(fits) - 1} more would fit" if len(fits) > 1 else ""
     return f"A machine with {system} {loaded}{also}; {len(decisions) - len(fits)} of {len(decisions)} do not fit."
 

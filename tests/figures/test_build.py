@@ -35,6 +35,14 @@ def test_machine_that_nothing_fits_is_told_so():
     assert "loads nothing; 1 of 1 do not fit." in picture.summary and "loaded" not in words(picture)
 
 
+def test_variant_refused_for_the_gpu_is_not_called_loaded():
+    picture = figures.variants(REPOSITORIES["stable ABI"], System(backend="rocm72", gpu="gfx950"))
+    shown = " ".join(words(picture))
+    assert "picked, then refused for this GPU" in shown and "loaded" not in words(picture)
+    assert "ROCm arch gfx950 of the current device is not supported by the architectures of the build: gfx942" in shown
+    assert "picks and refuses torch-stable-abi210-rocm72-x86_64-linux" in picture.summary
+
+
 def test_lock_graph_has_a_box_a_node_and_an_arrow_an_input():
     lock = json.loads((ROOT / "flake.lock").read_text())
     picture = figures.lock_graph(ROOT / "flake.lock")

@@ -13,8 +13,8 @@ def no_rendering(monkeypatch):
 
 
 def test_starts_where_it_is_told():
-    explorer = variant_explorer("stable ABI", torch="2.12", backend="rocm72", cpu="aarch64")
-    assert explorer.system == System("2.12", "rocm72", "aarch64")
+    explorer = variant_explorer("stable ABI", torch="2.12", backend="rocm72", cpu="aarch64", gpu="gfx950")
+    assert explorer.system == System("2.12", "rocm72", "aarch64", gpu="gfx950")
     assert explorer.figure.summary == figures.variants(REPOSITORIES["stable ABI"], explorer.system).summary
 
 
