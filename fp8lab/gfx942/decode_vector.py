@@ -221,7 +221,8 @@ def mai(words, address, opcode):
         )
     sizes = matrix_words(op)
     src = [source(number, type, no_literal(op, address), address) for number, type in zip(numbers, op.src, strict=True)]
-    for operand, words_, acc in zip(src, sizes[1:], (acc_a, acc_b, acc_cd), strict=True):
+    acc_c = 0 if op.more["sparse"] else acc_cd  # an index register is a VGPR
+    for operand, words_, acc in zip(src, sizes[1:], (acc_a, acc_b, acc_c), strict=True):
         operand.words = words_
         accumulators(operand, acc)
     if src[0].number < VGPR or src[1].number < VGPR:
@@ -231,15 +232,30 @@ def mai(words, address, opcode):
         for key, value in (("cbsz", bits(low, 8, 3)), ("abid", bits(low, 11, 4)), ("blgp", bits(high, 29, 3)))
         if value
     }
-    if modifiers:
-        refuse(op, address, ", ".join(f"{key}:{value}" for key, value in modifiers.items()))
+    for key in set(modifiers) - set(_matrix_modifiers(op)):
+        refuse(op, address, f"{key}:{modifiers[key]}")
+    if op.more["sparse"]:
+        sets = 4 if op.src[0] in ("f16", "bf16") else 2  # parts of the index register
+        if src[2].number < VGPR or modifiers.get("abid", 0) >= sets:
+            refuse(op, address, f"abid:{modifiers.get('abid', 0)} and index {src[2]}")
+    elif 1 << modifiers.get("cbsz", 0) > op.more["blocks"]:
+        refuse(op, address, f"cbsz:{modifiers['cbsz']}, more than its {op.more['blocks']} blocks")
     dst = [accumulators(Operand(vdst, sizes[0]), acc_cd)]
     return Instruction(address, 8, op, op.name, dst, src, modifiers)
 
 
+def _matrix_modifiers(op):
+    """The modifiers that mean something for a matrix row. Source: AMD's matrix instruction calculator, by instruction."""
+    several, type = op.more["blocks"] > 1 and op.src[0] != "f64", op.src[0]
+    if op.more["sparse"]:
+        return "cbsz", "abid"
+    return (("cbsz", "abid") if several else ()) + (("blgp",) if several or type in ("f32", "f64") else ())
+
+
 def matrix_words(op):
-    """How many registers D, A, B and C of an MFMA row take in each lane."""
+    """How many registers D, A, B and C (or the index) of a matrix row take in each lane."""
     size = {"f64": 8, "f32": 4, "xf32": 4, "i32": 4, "f16": 2, "bf16": 2, "i8": 1, "fp8": 1, "bf8": 1}
-    m, n, k, blocks = (op.more[key] for key in ("m", "n", "k", "blocks"))
+    m, n, k, blocks, sparse = (op.more[key] for key in ("m", "n", "k", "blocks", "sparse"))
     d = m * n * blocks * size[op.dst[0]] // 256
-    return d, m * k * blocks * size[op.src[0]] // 256, n * k * blocks * size[op.src[1]] // 256, d
+    a, b = m * k * blocks * size[op.src[0]] // 256, n * k * blocks * size[op.src[1]] // 256
+    return (d, a // 2, b, 1) if sparse else (d, a, b, d)

@@ -6,6 +6,9 @@
     layouts.location("v_mfma_f32_32x32x16_fp8_fp8", "D", row=5, column=14)
     # Location(lane=46, register=1, place=0)
 
+Sparse instructions (v_smfmac_…) store two of every four elements of A along k: column counts the stored ones, and
+operand "K" is the register of their 2-bit places among the four.
+
 The tables are those of AMD's matrix instruction calculator (ROCm/amd_matrix_instruction_calculator, MIT licence). They
 lie in layouts.csv, a line an operand: as all sizes are powers of two, each bit of a coordinate is one bit of the lane
 (l), the register (r) or the element's place within its register (e). tests/gfx942 compares them with the calculator's
@@ -82,7 +85,7 @@ def instructions():
 
 
 def layout(instruction, operand):
-    """Return the Layout of operand "A", "B", "C" or "D" of a matrix instruction (its mnemonic, "v_mfma_…").
+    """Return the Layout of operand "A", "B", "C", "D" or "K" of a matrix instruction (its mnemonic, "v_mfma_…").
 
     C lies as D does. Raises ValueError for an instruction or operand that has none.
     """
@@ -95,9 +98,8 @@ def layout(instruction, operand):
 
 
 def operands(instruction):
-    """The operands of an instruction that have a layout, C included."""
-    names = [operand for name, operand in _read() if name == instruction]
-    return [*names, "C"] if names == ["A", "B", "D"] else names
+    """The operands of an instruction that have a layout: A, B, D, and K if it is sparse; C lies as D does."""
+    return [operand for name, operand in _read() if name == instruction]
 
 
 def element(instruction, operand, lane, register, place=0):

@@ -45,6 +45,9 @@ RECORD = np.dtype(
         ("keep_high", "u1"),
         ("unit", "u1"),
         ("passes", "u1"),
+        ("cbsz", "u1"),
+        ("abid", "u1"),
+        ("blgp", "u1"),
         ("uses", "u1"),
         ("defs", "u1"),
         ("round", "u1"),
@@ -129,7 +132,7 @@ def _fill(r, i, index):
     r["op"], r["address"], r["size"] = ROW_NUMBER[i.name], i.address, i.size
     if i.target is not None:
         if i.target not in index:
-            raise ValueError(
+            raise DecodeError(
                 f"{i.address:#x}: {i.name} branches to {i.target:#x}, which is no instruction of this code"
             )
         r["target"] = index[i.target]
@@ -154,6 +157,8 @@ def _fill(r, i, index):
     r["unit"] = UNITS[unit]
     if unit == "matrix":
         r["passes"] = more["passes"]
+        for key in ("cbsz", "abid", "blgp"):
+            r[key] = m.get(key, 0)
         flags |= IS_DGEMM if op.src[0] == "f64" else IS_XDL if op.src[0] != "f32" else 0
     if i.name in COPY_NAMES and not i.suffix.endswith(("sdwa", "dpp")):
         flags |= COPIES
@@ -265,6 +270,8 @@ def registers(i):
     if i.op.family == "matrix":
         # the hazard rules tell A, B and C apart by their place; a constant C keeps the place free
         uses = [(o.number, o.words) if _is_register(o.number) else (0, 0) for o in i.src]
+        if i.op.more["sparse"]:  # D is C, too, and the index comes after it
+            uses.insert(2, (i.dst[0].number, i.dst[0].words))
     defs = [(o.number, o.words) for o in i.dst if _is_register(o.number)]
     return uses[: 8 - len(defs)], defs
 

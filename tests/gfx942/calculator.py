@@ -13,7 +13,7 @@ import sys
 
 from fp8lab.gfx942.isa import BY_NAME
 
-BITS = {"f64": 64, "f32": 32, "xf32": 32, "i32": 32, "f16": 16, "bf16": 16, "i8": 8, "fp8": 8, "bf8": 8}
+BITS = {"f64": 64, "f32": 32, "xf32": 32, "i32": 32, "f16": 16, "bf16": 16, "i8": 8, "fp8": 8, "bf8": 8, "index": 2}
 COLUMNS = ("instruction", "operand", "bits", "registers", "block", "row", "column")
 
 
@@ -42,15 +42,24 @@ def place_d(m, depth, blocks, bits, block, i, j):
     return j + m * (i // 4 % (64 // m)), in_block * block + 4 * (i // (256 // m)) + i % 4, 0
 
 
+def place_k(m, kept, blocks, bits, block, i, n):
+    """(lane, register, place) of K[i][n], the place in its four of the n-th stored element of row i, with abid 0."""
+    in_lane = m * kept // 64
+    return i + m * (n // in_lane), 0, n % in_lane
+
+
 def rows():
     """The lines of the file, as tuples in the order of COLUMNS."""
     for op in BY_NAME.values():
         if op.family != "matrix":
             continue
         m, depth, blocks = op.more["m"], op.more["k"], op.more["blocks"]
-        yield line(op, "A", op.src[0], place_a, m, depth, blocks, (m, depth))
+        kept = depth // 2 if op.more["sparse"] else depth
+        yield line(op, "A", op.src[0], place_a, m, kept, blocks, (m, kept))
         yield line(op, "B", op.src[1], place_b, m, depth, blocks, (depth, m))
         yield line(op, "D", op.dst[0], place_d, m, depth, blocks, (m, m))
+        if op.more["sparse"]:
+            yield line(op, "K", "index", place_k, m, kept, blocks, (m, kept))
 
 
 def line(op, operand, type, place, m, depth, blocks, shape):

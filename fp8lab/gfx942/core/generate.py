@@ -292,7 +292,8 @@ def _packed(op, meaning):
 def _matrix(op, meaning):
     m = op.more
     types = ", ".join(f"TYPE_{type.upper()}" for type in (op.dst[0], op.src[0], op.src[1]))
-    return [f"static const Shape shape = {{{m['m']}, {m['k']}, {m['blocks']}, {types}}};", "matrix(w, in, &shape);"]
+    shape = f"{m['m']}, {m['k']}, {m['blocks']}, {types}, {int(m['sparse'])}"
+    return [f"static const Shape shape = {{{shape}}};", "matrix(w, in, &shape);"]
 
 
 # --- memory -----------------------------------------------------------------------------------------------------------

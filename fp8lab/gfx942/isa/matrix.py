@@ -10,6 +10,15 @@ the depth, one block (blocks follow each other along the lanes):
     D[i, j], C[i, j]   lane j + M * (i / 4 % (64 / M)), register 4 * (i / (4 * 64 / M)) + i % 4
                        (f64: lane j + 16 * (i % 4), registers from 2 * (i / 4))
 
+Modifiers: cbsz and abid, for several blocks: of every 2^cbsz blocks of A, block abid is used for all. blgp, for f32 and
+for several blocks: a lane pattern of B (1, 2 a half for both; 3 moved by 16 lanes; 4-7 one 16 for all); for f64: bits
+that negate A, B, C. See ../core/mfma.h.
+
+    smfmac("f32_16x16x64_fp8_fp8", 123, passes=4)
+         D += A · B; of every four elements of A along k, two are stored; a register holds 2 bits for each: which two
+
+A lies as in a dense instruction of depth K / 2, B and D as above. abid says which part of the index register is meant.
+
 Arithmetic, from arXiv 2511.10909 (bit-exact MMA models): products are exact and are added in fused groups of `group`
 elements of k (16 for FP8, 8 for f16 and bf16, 4 for xf32); f32 and f64 are chains of fused multiply-adds. See
 ../core/mfma.h.
@@ -26,8 +35,16 @@ def mfma(name, opcode, passes):
     m, n, k = map(int, shape.split("x"))
     blocks = int(rest.pop(0)[:-1]) if rest[0].endswith("b") and rest[0][:-1].isdigit() else 1
     a, b = rest if len(rest) == 2 else rest * 2
-    shape = dict(m=m, n=n, k=k, blocks=blocks)
+    shape = dict(m=m, n=n, k=k, blocks=blocks, sparse=False)
     row("matrix", f"v_mfma_{name}", f"MAI {opcode}", f"{d} {a} {b} {d}", "", passes=passes, **shape)
+
+
+def smfmac(name, opcode, passes):
+    d, shape, *rest = name.split("_")
+    m, n, k = map(int, shape.split("x"))
+    a, b = rest if len(rest) == 2 else rest * 2
+    shape = dict(m=m, n=n, k=k, blocks=1, sparse=True)
+    row("matrix", f"v_smfmac_{name}", f"MAI {opcode}", f"{d} {a} {b} u32", "", passes=passes, **shape)
 
 
 mfma("f32_16x16x8_xf32", 62, passes=4)
@@ -62,3 +79,14 @@ mfma("f32_32x32x16_bf8_bf8", 116, passes=8)
 mfma("f32_32x32x16_bf8_fp8", 117, passes=8)
 mfma("f32_32x32x16_fp8_bf8", 118, passes=8)
 mfma("f32_32x32x16_fp8_fp8", 119, passes=8)
+
+# --- sparse -----------------------------------------------------------------------------------------------------------
+smfmac("f32_16x16x32_f16", 98, passes=4)
+smfmac("f32_32x32x16_f16", 100, passes=8)
+smfmac("f32_16x16x32_bf16", 102, passes=4)
+smfmac("f32_32x32x16_bf16", 104, passes=8)
+smfmac("i32_16x16x64_i8", 106, passes=4)
+smfmac("i32_32x32x32_i8", 108, passes=8)
+for i, types in enumerate(("bf8_bf8", "bf8_fp8", "fp8_bf8", "fp8_fp8")):
+    smfmac(f"f32_16x16x64_{types}", 120 + i, passes=4)
+    smfmac(f"f32_32x32x32_{types}", 124 + i, passes=8)
