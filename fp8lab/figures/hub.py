@@ -2,6 +2,7 @@
 
 import re
 import textwrap
+from dataclasses import dataclass
 
 from matplotlib.patches import Rectangle
 
@@ -9,28 +10,46 @@ from . import palette
 from .picture import picture
 
 ROW = 0.235          # inches
+MOST_ROWS = 25       # that can be read
 COMMIT = re.compile(r"\b([0-9a-f]{7})[0-9a-f]{33}\b")
 
 
 def hub_tree(branches, name="the repository"):
     """Draw a kernel repository: its branches, the folders in each, the files in each folder.
 
-    branches  {branch: {path: bytes}}; 25 files at most can be read
+    branches  {branch: {path: bytes}}; of more than 25 files, only how many there are in each folder is shown
     """
-    rows = _tree_rows(branches)
+    rows = _tree_rows(branches, whole=sum(map(len, branches.values())) <= MOST_ROWS)
     height = min(0.8 + ROW * len(rows), palette.HEIGHT)
     return picture(_hub_tree, rows, branches, name, size=(palette.WIDTH, height))
 
 
-def _tree_rows(branches):
-    """(branch, folder, file, bytes) a row; branch and folder only where they begin."""
+@dataclass(frozen=True)
+class _Row:
+    """A line of the tree: a file, or a folder's files together. `branch` and `folder` only where they begin, with the
+    number of lines they span."""
+
+    branch: tuple | None
+    folder: tuple | None
+    what: str
+    size: int
+
+
+def _tree_rows(branches, whole):
     rows = []
     for branch, files in branches.items():
-        before = None
-        for index, (path, size) in enumerate(sorted(files.items())):
+        folders = {}
+        for path, size in sorted(files.items()):
             folder, _, file = path.rpartition("/")
-            rows.append((branch if index == 0 else "", folder if folder != before else "", file, size))
-            before = folder
+            folders.setdefault(folder, []).append((file, size))
+        if not whole:
+            folders = {folder: [(_count(len(inside), "file"), sum(size for _, size in inside))]
+                       for folder, inside in folders.items()}
+        begins = branch, sum(map(len, folders.values()))
+        for folder, inside in folders.items():
+            for index, (what, size) in enumerate(inside):
+                rows.append(_Row(begins, (folder, len(inside)) if index == 0 else None, what, size))
+                begins = None
     return rows
 
 
@@ -40,29 +59,24 @@ def _hub_tree(fig, rows, branches, name):
     ax.axis("off")
     for x, title in ((0, "branch"), (13, "folder"), (60, "file")):
         ax.text(x + 0.8, -0.45, title, va="center", fontsize=8, color=palette.GREY)
-    for y, (branch, folder, file, size) in enumerate(rows):
-        if branch:
-            height = sum(1 for _ in branches[branch]) - 0.16
+    for y, row in enumerate(rows):
+        if row.branch:
+            branch, lines = row.branch
             fill = palette.GREY if branch == "main" else palette.BLUE
-            ax.add_patch(Rectangle((0, y + 0.08), 11, height, facecolor=fill))
-            ax.text(5.5, y + 0.08 + height / 2, branch, ha="center", va="center", fontweight="bold",
+            ax.add_patch(Rectangle((0, y + 0.08), 11, lines - 0.16, facecolor=fill))
+            ax.text(5.5, y + lines / 2, branch, ha="center", va="center", fontweight="bold",
                     color=palette.TEXT_ON[fill])
-        if folder:
-            height = sum(1 for path in branches[_branch_at(rows, y)] if path.rpartition("/")[0] == folder) - 0.16
-            is_variant = folder.startswith("build/")
-            ax.add_patch(Rectangle((13, y + 0.08), 45, height, facecolor=palette.SKY if is_variant else palette.RULE,
-                                   edgecolor=palette.LINE))
-            ax.text(14, y + 0.08 + height / 2, folder + "/", va="center", fontsize=8.2)
-        ax.text(60.8, y + 0.5, file, va="center", fontsize=8.2)
-        ax.text(99, y + 0.5, f"{size:,} bytes", va="center", ha="right", fontsize=8.2)
+        if row.folder and row.folder[0]:
+            folder, lines = row.folder
+            fill = palette.SKY if folder.startswith("build/") else palette.RULE
+            ax.add_patch(Rectangle((13, y + 0.08), 45, lines - 0.16, facecolor=fill, edgecolor=palette.LINE))
+            ax.text(14, y + lines / 2, folder + "/", va="center", fontsize=8.2)
+        ax.text(60.8, y + 0.5, row.what, va="center", fontsize=8.2)
+        ax.text(99, y + 0.5, f"{row.size:,} bytes", va="center", ha="right", fontsize=8.2)
     ax.set_title(name)
     contents = ", ".join(f"{branch} with {_count(len(files), 'file')}" for branch, files in branches.items())
-    variants = sorted({folder.removeprefix("build/") for _, folder, _, _ in rows if folder.startswith("build/")})
-    return f"{name}: branches {contents}; build variants: {', '.join(variants) or 'none'}."
-
-
-def _branch_at(rows, y):
-    return next(branch for branch, *_ in reversed(rows[: y + 1]) if branch)
+    folders = {path.split("/")[1] for files in branches.values() for path in files if path.startswith("build/")}
+    return f"{name}: branches {contents}; build variants: {', '.join(sorted(folders)) or 'none'}."
 
 
 def hub_requests(requests, said, title, is_ok=True):

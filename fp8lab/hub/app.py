@@ -42,6 +42,7 @@ def kernel_routes(hub):
         Route("/api/organizations/{org:segment}/overview", hub.organization),
         Route("/api/validate-yaml", hub.validate_yaml, methods=["POST"]),
         Route("/api/repos/create", hub.create_repo, methods=["POST"]),
+        Route("/api/repos/move", hub.move_repo, methods=["POST"]),
         Route("/api/repos/delete", hub.delete_repo, methods=["DELETE"]),
         Route(repo, hub.info),
         Route(repo + "/revision/{revision:segment}", hub.info),
@@ -140,6 +141,18 @@ class Hub:
                 raise
             return JSONResponse({"error": error.message, "url": url}, 409)
         return JSONResponse({"url": url, "name": f"{owner}/{name}"})
+
+    async def move_repo(self, request):
+        wanted = await body.json_object(request)
+        return await run_in_threadpool(self._move_repo, request, wanted)
+
+    def _move_repo(self, request, wanted):
+        here, there = ((body.field(wanted, name, str) + "/").split("/", 2)[:2] for name in ("fromRepo", "toRepo"))
+        repo = self.store.repo(*here, self._user(request))
+        self._writer(request, repo.owner)
+        self._writer(request, there[0])
+        self.store.move_repo(repo, *there)
+        return JSONResponse({})
 
     async def delete_repo(self, request):
         wanted = await body.json_object(request)

@@ -76,6 +76,12 @@ class File:
         return self.sha256 if self.is_lfs else self.oid
 
 
+def check_name(name):
+    """Raise HubError 400 for a name that no account or repository may have."""
+    if not NAME.fullmatch(name):
+        raise HubError(400, f"The name {name!r} is refused: needs letters, digits, - _ . and no -- or ..")
+
+
 def checked_path(path):
     """Return a path for a file of a repository, or raise HubError 400: it must stay inside every checkout."""
     parts = path.split("/") if isinstance(path, str) else [""]
@@ -140,8 +146,7 @@ class Store:
                 execute("INSERT OR IGNORE INTO member VALUES (?, ?)", (name, user))
 
     def _add_account(self, execute, name, is_org):
-        if not NAME.fullmatch(name):
-            raise HubError(400, f"The name {name!r} is refused: needs letters, digits, - _ . and no -- or ..")
+        check_name(name)
         execute("INSERT OR IGNORE INTO account (name, is_org) VALUES (?, ?)", (name, is_org))
         if self._rows("SELECT is_org FROM account WHERE name = ?", name) != [(is_org,)]:
             raise HubError(409, f"{name} exists already as {'a user' if is_org else 'an organisation'}.")
@@ -169,16 +174,12 @@ class Store:
 
     def create_repo(self, owner, name, private, author):
         """Create a repository whose main branch holds one commit; HubError 409 if there is one already."""
-        if not NAME.fullmatch(name):
-            raise HubError(400, f"The name {name!r} is refused: needs letters, digits, - _ . and no -- or ..")
         attributes = b"*.so filter=lfs diff=lfs merge=lfs -text\n"
         sha256 = self.objects.put(attributes)
         self.objects.sync([sha256])
         first = File(".gitattributes", gitids.blob_id(attributes), len(attributes), sha256, False)
         with self._change() as execute:
-            [(owner,)] = self._rows("SELECT name FROM account WHERE name = ?", owner) or [(owner,)]  # as it is written
-            if self._rows("SELECT 1 FROM repo WHERE owner = ? AND name = ?", owner, name):
-                raise HubError(409, f"The kernel repository {owner}/{name} exists already.")
+            owner = self._free_name(owner, name)
             repo = execute("INSERT INTO repo (owner, name, private, created) VALUES (?, ?, ?, ?)",
                            (owner, name, private, int(time.time()))).lastrowid
             oid = self._add_revision(execute, repo, None, [first], author, "initial commit", "")
@@ -191,6 +192,20 @@ class Store:
         if not rows or (rows[0][3] and not self.may_write(user, owner)):
             raise repo_not_found(f"{owner}/{name}")
         return Repo(*rows[0])
+
+    def _free_name(self, owner, name):
+        """Return the owner as it is written, or raise HubError if name is unusable or taken."""
+        check_name(name)
+        [(owner,)] = self._rows("SELECT name FROM account WHERE name = ?", owner) or [(owner,)]
+        if self._rows("SELECT 1 FROM repo WHERE owner = ? AND name = ?", owner, name):
+            raise HubError(409, f"The kernel repository {owner}/{name} exists already.")
+        return owner
+
+    def move_repo(self, repo, owner, name):
+        """Give a repository another name; HubError 409 if there is one of that name already."""
+        with self._change() as execute:
+            owner = self._free_name(owner, name)
+            execute("UPDATE repo SET owner = ?, name = ? WHERE id = ?", (owner, name, repo.id))
 
     def delete_repo(self, repo):
         with self._change() as execute:

@@ -17,6 +17,7 @@ PATH = "/kernels/myorg/gemm/resolve/0123456789012345678901234567890123456789/bui
 REQUESTS = [Request("GET", "/api/agent-harnesses", 404), Request("GET", "/api/kernels/myorg/gemm/refs", 200),
             *(Request("GET", PATH.format(f"a_file_of_some_length_{number}.py"), 200) for number in range(12))]
 PICTURES = [figures.hub_tree(BRANCHES, "myorg/gemm"), figures.hub_tree(BRANCHES | {"v2": BRANCHES["v1"]}, "two"),
+            figures.hub_tree({f"v{n}": BRANCHES["v1"] for n in range(1, 5)}, "four"),
             figures.hub_requests(REQUESTS, "returns", "a call"),
             figures.hub_requests([], "no " * 300, "refused", False)]
 
@@ -46,7 +47,13 @@ def test_tree_names_every_branch_folder_and_file_with_its_size():
                                    "torch-cpu, torch213-cxx11-rocm72-x86_64-linux.")
 
 
+def test_tree_of_many_files_counts_them_by_folder():
+    texts = [text.get_text() for text in PICTURES[2].findobj(Text)]
+    assert texts.count("3 files") == 8 and texts.count("3,003 bytes") == 8 and "metadata.json" not in texts
+    assert texts.count("build/torch-cpu/") == 4 and {"v1", "v4"} <= set(texts)
+
+
 def test_long_messages_are_cut_and_say_so():
-    texts = [text.get_text() for text in PICTURES[3].findobj(Text)]
+    texts = [text.get_text() for text in PICTURES[4].findobj(Text)]
     assert "…" in texts and "no request: refused before the Hub is asked" in texts
-    assert len(PICTURES[3].summary) < 450
+    assert len(PICTURES[4].summary) < 450

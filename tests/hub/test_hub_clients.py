@@ -35,6 +35,12 @@ report("tag again", lambda: api.create_tag(**repo, tag="1.0", revision="v1"))
 report("tags", lambda: {t.name: [t.ref, t.target_commit] for t in api.list_repo_refs(**repo).tags})
 report("by tag", lambda: api.list_repo_files(**repo, revision="1.0"))
 report("untag", lambda: [api.delete_tag(**repo, tag="1.0"), api.list_repo_refs(**repo).tags])
+report("pull request", lambda: api.upload_file(**repo, path_or_fileobj=b"x", path_in_repo="x", create_pr=True))
+report("move", lambda: api.move_repo("myorg/gemm", "newcomer/moved", repo_type="kernel"))
+report("moved", lambda: [api.list_repo_files("newcomer/moved", repo_type="kernel", revision="v1"),
+                         api.repo_exists("myorg/gemm", repo_type="kernel")])
+report("move back", lambda: api.move_repo("newcomer/moved", "myorg/gemm", repo_type="kernel"))
+report("move away", lambda: api.move_repo("myorg/gemm", "bob/gemm", repo_type="kernel"))
 report("delete files", lambda: api.delete_folder("build/torch-cpu", **repo, revision="v2").oid)
 report("after delete", lambda: api.list_repo_files(**repo, revision="v2"))
 report("delete branch", lambda: api.delete_branch(**repo, branch="v2"))
@@ -100,6 +106,17 @@ def test_a_file_tampered_with_in_the_cache_is_found_by_its_checksum(published):
 def test_folders_and_branches_can_be_deleted(published):
     assert published["after delete"] == [".gitattributes"]
     assert published["branches left"] == ["main", "v1"]
+
+
+def test_a_repository_moves_with_all_that_is_in_it_where_its_owner_may_write(published):
+    files, is_left_behind = published["moved"]
+    assert (sorted(files), is_left_behind) == (published["files"], False)
+    assert (published["move"], published["move back"]) == (None, None)
+    assert "may not write to bob" in published["move away"]
+
+
+def test_a_pull_request_is_refused_with_the_way_out(published):
+    assert "commit to a branch" in published["pull request"]
 
 
 def test_a_tag_is_a_revision_until_it_is_deleted(published):

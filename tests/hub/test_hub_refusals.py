@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 WRITES = [
     ("POST", "/api/repos/create", {"type": "kernel", "name": "new", "organization": "myorg"}),
+    ("POST", "/api/repos/move", {"type": "kernel", "fromRepo": "myorg/{name}", "toRepo": "myorg/elsewhere"}),
     ("DELETE", "/api/repos/delete", {"type": "kernel", "name": "{name}", "organization": "myorg"}),
     ("POST", "/api/kernels/{repo}/branch/v2", {}),
     ("DELETE", "/api/kernels/{repo}/branch/v1", {}),
@@ -189,6 +190,10 @@ def test_what_exists_already_is_409(hub, repo):
     wanted = {"type": "kernel", "name": repo.partition("/")[2], "organization": "myorg"}
     assert hub.call("POST", "/api/repos/create", wanted, hub.token).status == 409
     assert hub.call("POST", f"/api/kernels/{repo}/branch/v1", {}, hub.token).status == 409
+    hub.create("myorg/taken")
+    wanted = {"fromRepo": repo, "toRepo": "myorg/taken", "type": "kernel"}
+    assert hub.call("POST", "/api/repos/move", wanted, hub.token).status == 409
+    assert hub.call("POST", "/api/repos/move", wanted | {"toRepo": "noslash"}, hub.token).status in (400, 403)
 
 
 def test_pull_requests_are_refused_with_the_way_out(hub, repo):
@@ -209,8 +214,9 @@ VALUES = st.recursive(
                          "files", "sample", "objects", "operation", "startingPoint", "summary", "parentCommit",
                          "visibility"]), inner, max_size=5), max_leaves=12)
 CALLS = st.sampled_from(
-    ["/api/whoami-v2", "/api/organizations/{}/overview", "/api/repos/create", "/api/repos/delete", "/api/validate-yaml",
-     "/api/kernels/{}/{}", "/api/kernels/myorg/playground/{}", "/api/kernels/myorg/playground/tree/{}/{}",
+    ["/api/whoami-v2", "/api/organizations/{}/overview", "/api/repos/create", "/api/repos/delete", "/api/repos/move",
+     "/api/validate-yaml", "/api/kernels/{}/{}", "/api/kernels/myorg/playground/{}",
+     "/api/kernels/myorg/playground/tree/{}/{}",
      "/api/kernels/myorg/playground/branch/{}", "/api/kernels/myorg/playground/preupload/{}",
      "/api/kernels/myorg/playground/commit/v1", "/api/kernels/myorg/playground/paths-info/{}",
      "/api/kernels/myorg/playground/commits/{}", "/kernels/{}/{}/info/lfs/objects/batch",
