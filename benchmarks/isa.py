@@ -256,7 +256,7 @@ def _cells(figures):
     texts = [r.vgpr, r.agpr, r.sgpr, figures.report.spills, r.lds_bytes, r.waves_per_simd,
              len(loop.instructions), *(loop.mix.get(kind, 0) for kind in ("mfma", "valu", "lds", "vmem")),
              "" if figures.passes is None else f"{figures.passes:.2f}", f"{figures.lds:.2f}", seen.conflicts,
-             f"{seen.loop_bytes / seen.mfma_clocks:.0f}"]  # fmt: skip
+             f"{seen.bytes_per_mfma_clock:.0f}"]  # fmt: skip
     return [str(text) for text in texts]
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from fp8lab.gfx942.codeobject import Resources
 from fp8lab.gfx942.device import COMPUTE_UNITS
+from fp8lab.gfx942.isa import BY_NAME
 from fp8lab.listing import Loop, NoLoop, find_mca, main_loop
 
 
@@ -65,26 +66,33 @@ class Report:
 class Traffic:
     """What the workgroups that ran asked of a CU, in clocks and bytes summed over them.
 
-    mfma_clocks    matrix pipes in the main loop: 4 SIMDs, 4 clocks a pass
-    lds_clocks     LDS pipe in the main loop, bank conflicts included
-    conflicts      clocks of bank conflicts, of every LDS access of the kernel
-    loop_bytes     bytes that the main loop asks of global memory
-    bytes          the same for the whole kernel, and in sectors of 32 bytes that it touches: sector_bytes
-    workgroups     of the whole launch, of which some may have run only
+    loop_mfma_clocks  matrix pipes in the main loop: 4 SIMDs, 4 clocks a pass
+    loop_lds_clocks   LDS pipe in the main loop, bank conflicts included
+    conflicts         clocks of bank conflicts, of every LDS access of the kernel
+    mfma_clocks       matrix pipes in the whole kernel
+    loaded_bytes      asked of global memory by the whole kernel; stored_bytes likewise
+    sector_bytes      what the sectors of 32 bytes hold that these touch
+    workgroups        of the whole launch, of which some may have run only
     """
 
-    mfma_clocks: int
-    lds_clocks: int
+    loop_mfma_clocks: int
+    loop_lds_clocks: int
     conflicts: int
-    loop_bytes: int
-    bytes: int
+    mfma_clocks: int
+    loaded_bytes: int
+    stored_bytes: int
     sector_bytes: int
     workgroups: int
 
     @property
     def lds_per_mfma(self):
         """Above 1, the LDS and not the matrix pipe is what the loop waits for."""
-        return self.lds_clocks / self.mfma_clocks
+        return self.loop_lds_clocks / self.loop_mfma_clocks
+
+    @property
+    def bytes_per_mfma_clock(self):
+        """What a CU's share of L2 has to deliver, for the matrix pipe to be busy."""
+        return self.loaded_bytes / self.mfma_clocks
 
     @property
     def busy_cus(self):
@@ -92,13 +100,12 @@ class Traffic:
         return min(1, self.workgroups / COMPUTE_UNITS)
 
     def __str__(self):
-        rate = self.loop_bytes / self.mfma_clocks
         return "\n".join([
             f"  launch       {self.busy_cus:.1%} of {COMPUTE_UNITS} CUs have work; workgroups: {self.workgroups}",
             f"  LDS pipe     {self.lds_per_mfma:.2f} clocks for each clock of MFMA in the main loop; "
             f"{self.conflicts} clocks of bank conflicts in all",
-            f"  memory       {rate:.1f} bytes for each clock of MFMA in the main loop; {self.bytes} bytes in all, "
-            f"in sectors that hold {self.sector_bytes}",
+            f"  memory       {self.bytes_per_mfma_clock:.1f} bytes loaded for each clock of MFMA; "
+            f"{self.loaded_bytes} loaded and {self.stored_bytes} stored, in sectors that hold {self.sector_bytes}",
         ])  # fmt: skip
 
 
@@ -122,15 +129,18 @@ def traffic(loop, run, workgroups):
     Raises ValueError if the run never came to the loop, or has no trace.
     """
     inside = {i.address for i in loop.instructions}
-    passes = sum(n * run.counts.by_address.get(address, 0) for address, n in loop.passes_of.items())
-    if not (passes and (run.lds or run.memory)):
+    in_loop = sum(n * run.counts.by_address.get(address, 0) for address, n in loop.passes_of.items())
+    if not (in_loop and (run.lds or run.memory)):
         raise ValueError("the launch ran no MFMA of the main loop, or without trace=True: no figures of its traffic")
+    in_all = sum(n * BY_NAME[name].more["passes"] for name, n in run.counts.items() if BY_NAME[name].family == "matrix")
+    loaded = sum(x.bytes for x in run.memory if "_load_" in x.instruction)
     return Traffic(
-        mfma_clocks=passes,  # of 4 clocks, on 4 SIMDs
-        lds_clocks=sum(x.cycles for x in run.lds if x.address in inside),
+        loop_mfma_clocks=in_loop,  # of 4 clocks, on 4 SIMDs
+        loop_lds_clocks=sum(x.cycles for x in run.lds if x.address in inside),
         conflicts=sum(x.conflicts for x in run.lds),
-        loop_bytes=sum(x.bytes for x in run.memory if x.address in inside),
-        bytes=sum(x.bytes for x in run.memory),
+        mfma_clocks=in_all,
+        loaded_bytes=loaded,
+        stored_bytes=sum(x.bytes for x in run.memory) - loaded,
         sector_bytes=sum(32 * x.sectors for x in run.memory),
         workgroups=workgroups,
     )

@@ -82,10 +82,11 @@ def test_waits_are_told_apart():
 @pytest.mark.parametrize(("stride", "clocks"), [(1, 2), (32, 64)])  # 64 lanes of 4 bytes: 2 clocks, or one bank for all
 def test_traffic_is_that_of_the_loop_and_conflicts_those_of_the_kernel(kernel, stride, clocks):
     seen = traffic(main_loop(kernel), launch(kernel, stride), workgroups=76)
-    assert seen.mfma_clocks == ROUNDS * 4  # 4 passes of 4 clocks, on one of 4 SIMDs
-    assert seen.lds_clocks == ROUNDS * clocks and seen.lds_per_mfma == clocks / 4
+    assert seen.loop_mfma_clocks == seen.mfma_clocks == ROUNDS * 4  # 4 passes of 4 clocks, on one of 4 SIMDs
+    assert seen.loop_lds_clocks == ROUNDS * clocks and seen.lds_per_mfma == clocks / 4
     assert seen.conflicts == ROUNDS * (clocks - 2)
-    assert seen.loop_bytes == ROUNDS * 64 * 8 and seen.bytes == seen.loop_bytes + 64 * 4 == seen.sector_bytes
+    assert (seen.loaded_bytes, seen.stored_bytes) == (ROUNDS * 64 * 8, 64 * 4)
+    assert seen.sector_bytes == seen.loaded_bytes + seen.stored_bytes and seen.bytes_per_mfma_clock == 128
     assert seen.busy_cus == 0.25
 
 
