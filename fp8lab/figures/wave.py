@@ -39,9 +39,9 @@ def _register_map(fig, instruction, operand, lane, register, place, marked):
     _grid(matrix, owner == lane, marked.row, marked.column)
     pieces = runs(owner)
     matrix.add_collection(LineCollection([_outline(*piece) for piece in pieces], colors=palette.GREY, linewidths=0.6))
-    for r, c, high, wide in pieces:
+    for r, c, _, _ in pieces:
         number = owner[r, c]
-        matrix.text(c + wide / 2, r + high / 2, number, ha="center", va="center", zorder=4,
+        matrix.text(c + 0.5, r + 0.5, number, ha="center", va="center", zorder=4,
                     fontsize=8 if max(rows, columns) <= 16 else 6.5, fontweight="bold" if number == lane else "normal")
     first, second = AXES[operand]
     block = f", block {marked.block}" if at.shape[0] > 1 else ""

@@ -7,8 +7,9 @@ from ..figures import lds_banks, register_map
 from ..gfx942 import layouts
 from .explorer import Explorer, choice, dropdown, integer
 
-# One matrix each; those that multiply several small ones side by side are for other kernels.
-INSTRUCTIONS = [name for name in layouts.instructions() if layouts.layout(name, "D").shape[0] == 1]
+# Dense ones with one matrix each; the others, sparse or several small ones side by side, are for other kernels.
+INSTRUCTIONS = [name for name in layouts.instructions()
+                if name.startswith("v_mfma") and layouts.layout(name, "D").shape[0] == 1]
 
 
 class WaveMicroscope(Explorer):
@@ -33,7 +34,8 @@ class WaveMicroscope(Explorer):
             control.observe(self._from_registers, names="value")
         for control in (self.row, self.column):
             control.observe(self._from_element, names="value")
-        named = [widgets.HTML(f"<b>{text}</b>") for text in ("in the wave:", "in the matrix:")]
+        named = [widgets.HTML(f"<b>{text}</b>", layout=widgets.Layout(width="7.5em")) for text in ("in the wave",
+                                                                                             "in the matrix")]
         self.arrange([[self.instruction, self.operand], [named[0], self.lane, self.register, self.place],
                       [named[1], self.row, self.column]], [])
 
@@ -67,7 +69,6 @@ class WaveMicroscope(Explorer):
             kept = min(control.value, count - 1)
             control.options = range(count)
             control.value, control.disabled = kept, count == 1
-        # 64-bit elements fill two registers; the first one names them
         _, rows, columns = at.shape
         for control, name, size in ((self.row, "row" if self.operand.value != "B" else "k", rows),
                                     (self.column, "column" if self.operand.value != "A" else "k", columns)):

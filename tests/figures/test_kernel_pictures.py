@@ -65,7 +65,7 @@ def test_register_map_names_the_owner_of_every_element_and_marks_one(instruction
     owner = np.array([[layouts.location(instruction, operand, row, column).lane for column in range(columns)]
                       for row in range(rows)])
     labels = {text.get_position(): int(text.get_text()) for text in matrix.texts}
-    assert labels == {(c + wide / 2, r + high / 2): owner[r, c] for r, c, high, wide in runs(owner)}
+    assert labels == {(c + 0.5, r + 0.5): owner[r, c] for r, c, _, _ in runs(owner)}
     marks = [ax.patches[0].get_xy() for ax in (matrix, registers)]
     places = layouts.layout(instruction, operand).places
     assert marks == [(element.column, element.row), (place[1] * places + place[2], place[0])]

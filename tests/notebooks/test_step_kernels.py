@@ -78,7 +78,7 @@ def test_double_buffer_keeps_loads_behind_mfmas_and_halves_the_barriers(outcomes
 
 def test_bound_of_the_matrix_cores_grows_up_to_the_scales(outcomes):
     shares = [outcomes[name].matrix_share for name in steps.NAMES[1:6]]
-    assert shares[0] == 0 and all(np.diff(shares) > 0)
+    assert shares[0] == 0 and all(np.diff(shares) > 0) and shares[-1] > 0.95
     assert outcomes["7_double_buffer"].matrix_share > 0.85 and outcomes["gemm/"].matrix_share > 0.85
 
 
