@@ -28,12 +28,19 @@ course: build
 build: $(READY)
 	@$(BIN)/fp8lab build
 
-# Each prints a table, writes build/bench/<target>.json, and fails where a target is missed.
+# Each prints a table, writes it as JSON to build/bench/, and fails where a target is missed.
 bench: build
 	$(BIN)/python -m benchmarks.cpu
 
 bench-hub: build
 	$(BIN)/python -m benchmarks.hub
+
+# With FP8LAB_TRITON=DIR beside Triton, with PROTOTYPE=DIR beside the emulator's proof of concept.
+bench-isa: $(READY)
+	$(BIN)/python -m benchmarks.isa
+
+bench-emulator: $(READY)
+	$(BIN)/python -m benchmarks.emulator $(if $(PROTOTYPE),--prototype $(PROTOTYPE))
 
 doctor: $(READY)
 	@$(BIN)/fp8lab doctor
