@@ -1,5 +1,5 @@
 """What bad input gets: an exception whose sentence names the argument, what it was, what it must be and the way there,
-and an `out` that nothing was written to."""
+and an `out` that nothing was written to. The same from every build of the kernel."""
 
 import re
 
@@ -33,9 +33,9 @@ CASES = {   # what is wrong -> (argument, how to spoil it, exception, what the s
     "b is the weight": ("b", lambda b: b.T, ValueError,
                         "b is (140, 256), needs (K, N) with K = 256, the columns of a: pass b.T"),
     "b has another K": ("b", lambda b: b[:128], ValueError, "b is (128, 140), needs (K, N) with K = 256"),
-    "a is strided on both axes": ("a", lambda a: torch.zeros(2 * M, 2 * K).to(FP8)[::2, ::2], ValueError,
+    "a is strided on both axes": ("a", lambda a: torch.zeros(2 * M, 2 * K).to(a.device, FP8)[::2, ::2], ValueError,
                                   "a has strides (1024, 2) for shape (10, 256), needs K or M contiguous"),
-    "rows of a overlap": ("a", lambda a: torch.zeros(5000).to(FP8).as_strided((M, K), (64, 1)), ValueError,
+    "rows of a overlap": ("a", lambda a: torch.zeros(5000).to(a.device, FP8).as_strided((M, K), (64, 1)), ValueError,
                           "a has strides (64, 1) for shape (10, 256), needs K or M contiguous: one stride 1, the other "
                           "no smaller than the axis it steps over, as a.contiguous() has"),
     "b is expanded": ("b", lambda b: b[:1].expand(K, N), ValueError, "b has strides"),
@@ -47,30 +47,42 @@ CASES = {   # what is wrong -> (argument, how to spoil it, exception, what the s
                                          "128 of N = 140, rounded up: see quantize_weight(w)"),
     "a_scale is not contiguous": ("a_scale", lambda s: s.T.contiguous().T, ValueError,
                                   "a_scale has strides (1, 2) for shape (2, 10), needs (10, 1): a_scale.contiguous()"),
-    "b_scale is not contiguous": ("b_scale", lambda s: torch.ones(2, 4)[:, ::2], ValueError,
+    "b_scale is not contiguous": ("b_scale", lambda s: s.new_ones(2, 4)[:, ::2], ValueError,
                                   "b_scale has strides (4, 2) for shape (2, 2), needs (2, 1): b_scale.contiguous()"),
     "b is on another device": ("b", lambda b: b.to("meta"), ValueError,
-                               "b is on meta, needs cpu, where a is: b.to(a.device)"),
-    "b_scale is on another device": ("b_scale", lambda s: s.to("meta"), ValueError, "b_scale is on meta, needs cpu"),
+                               "b is on meta, needs {device}, where a is: b.to(a.device)"),
+    "b_scale is on another device": ("b_scale", lambda s: s.to("meta"), ValueError,
+                                     "b_scale is on meta, needs {device}"),
     "a_scale requires grad": ("a_scale", lambda s: s.clone().requires_grad_(), ValueError,
                               "a_scale requires grad, needs a tensor without, as FP8 has no backward pass here: "
                               "a_scale.detach(), or the call under torch.no_grad()"),
 }
 ONLY_PYTHON = {"a is numpy", "a_scale requires grad", "b is on another device", "b_scale is on another device"}
 OUT_CASES = {   # what is wrong -> (out, filled with 42, exception, what the sentence has to say)
-    "out is float32": (lambda: torch.full((M, N), 42.0), TypeError,
+    "out is float32": (lambda: full(M, N).float(), TypeError,
                        "out is float32, needs bfloat16: torch.empty(10, 140, dtype=torch.bfloat16, device=a.device)"),
     "out is larger": (lambda: full(M + 1, N), ValueError, "out is (11, 140), needs (10, 140)"),
     "out is transposed": (lambda: full(N, M).T, ValueError,
                           "out has strides (1, 10) for shape (10, 140), needs (140 or more, 1)"),
     "out is expanded": (lambda: full(1, N).expand(M, N), ValueError, "out has strides (0, 1) for shape (10, 140)"),
     "out requires grad": (lambda: full(M, N).requires_grad_(), ValueError, "out requires grad"),
-    "out is on another device": (lambda: full(M, N).to("meta"), ValueError, "out is on meta, needs cpu"),
+    "out is on another device": (lambda: full(M, N).to("meta"), ValueError, "out is on meta, needs {device}"),
 }
+
+
+@pytest.fixture
+def gemm(any_gemm, device):
+    """Each build; tensors made without naming a device lie where it wants them."""
+    with torch.device(device):
+        yield any_gemm
 
 
 def full(rows, columns):
     return torch.full((rows, columns), 42.0, dtype=torch.bfloat16)
+
+
+def said(sentence, device):
+    return re.escape(sentence.replace("{device}", str(torch.empty(0, device=device).device)))
 
 
 def spoiled(arguments, case):
@@ -79,26 +91,28 @@ def spoiled(arguments, case):
 
 
 @pytest.fixture
-def arguments():
-    return dict(zip(("a", "b", "a_scale", "b_scale"), problem(M, N, K), strict=True))
+def arguments(gemm, device):
+    with torch.device("cpu"):
+        operands = problem(M, N, K)
+    return dict(zip(("a", "b", "a_scale", "b_scale"), (x.to(device) for x in operands), strict=True))
 
 
 @pytest.mark.kernels_ci
 @pytest.mark.parametrize("case", CASES)
-def test_a_bad_input_is_named_with_the_way_out(gemm, arguments, case):
+def test_a_bad_input_is_named_with_the_way_out(gemm, device, arguments, case):
     _, _, exception, sentence = CASES[case]
-    out = Guarded(M, N)
-    with pytest.raises(exception, match=re.escape(sentence)) as caught:
+    out = Guarded(M, N, device=device)
+    with pytest.raises(exception, match=said(sentence, device)) as caught:
         gemm.gemm(**spoiled(arguments, case), out=out.view)
     assert "\n" not in str(caught.value)
     assert out.is_untouched()
 
 
 @pytest.mark.parametrize("case", OUT_CASES)
-def test_a_bad_out_is_named_and_not_written(gemm, arguments, case):
+def test_a_bad_out_is_named_and_not_written(gemm, device, arguments, case):
     make, exception, sentence = OUT_CASES[case]
     out = make()
-    with pytest.raises(exception, match=re.escape(sentence)):
+    with pytest.raises(exception, match=said(sentence, device)):
         gemm.gemm(**arguments, out=out)
     assert out.is_meta or bool((out == 42.0).all())
 
@@ -143,12 +157,25 @@ def test_the_conversion_from_e4m3fn_that_the_message_names_is_exact(gemm):
     torch.testing.assert_close(2 * converted.float(), codes.float(), rtol=0, atol=0, equal_nan=True)
 
 
+def test_operands_on_a_device_that_the_build_is_not_for(gemm, arguments):
+    """No such device need exist: what is asked for is its name."""
+
+    class Elsewhere(torch.Tensor):
+        device = torch.device("xpu")
+
+    elsewhere = {name: x.as_subclass(Elsewhere) for name, x in arguments.items()}
+    place = "cuda" if gemm.BACKEND == "rocm" else "cpu"
+    with pytest.raises(ValueError, match=rf"a is on xpu, needs {place}, as this is the {gemm.BACKEND} build of the "
+                                         rf"kernel: a.to\('{place}'\), or load another build"):
+        gemm.gemm(**elsewhere)
+
+
 # --- direct callers of the op, and of compiled graphs ---
 
 
 @pytest.mark.parametrize("case", sorted(CASES.keys() - ONLY_PYTHON))
-def test_the_op_itself_refuses_too(gemm, arguments, case):
-    out = Guarded(M, N)
+def test_the_op_itself_refuses_too(gemm, device, arguments, case):
+    out = Guarded(M, N, device=device)
     with pytest.raises(RuntimeError):
         gemm.ops.gemm(*spoiled(arguments, case).values(), out.view)
     assert out.is_untouched()
@@ -182,7 +209,7 @@ def test_the_op_itself_refuses_an_out_in_the_memory_of_an_input(gemm, arguments,
     (torch.zeros(3, 130), ValueError, "is (3, 130), needs"),
     (torch.zeros(3, 128, requires_grad=True), ValueError, "requires grad"),
 ])
-def test_quantisation_names_what_is_wrong(gemm, function, x, exception, sentence):
+def test_quantisation_names_what_is_wrong(gemm, device, function, x, exception, sentence):
     name = "x" if function == "quantize_activation" else "w"
     with pytest.raises(exception, match=re.escape(f"{name} {sentence}")):
-        getattr(gemm, function)(x)
+        getattr(gemm, function)(x.to(device) if isinstance(x, torch.Tensor) else x)
