@@ -11,7 +11,7 @@ extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(1, 64))) void f
 }
 
 extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(1, 64))) void wild(unsigned short* out, int n) {
-    out[n] = 1;  // the first element behind the row
+    out[n] = 1;  // the first element behind the matrix
 }
 
 extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(1, 64))) void unwritten(unsigned short* out, int n) {
@@ -21,7 +21,7 @@ extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(1, 64))) void u
 
 extern "C" gemm_status gemm_run(const gemm_problem* problem, hipStream_t stream) {
     void* out = problem->out;
-    int n = problem->n, lanes = problem->m == TOO_MANY_LANES ? 128 : 64;
+    int n = problem->m * problem->n, lanes = problem->m == TOO_MANY_LANES ? 128 : 64;
     void* arguments[] = {&out, &n};
     const void* kernel = problem->m == WILD_STORE          ? reinterpret_cast<const void*>(&wild)
                          : problem->m == UNINITIALISED_LDS ? reinterpret_cast<const void*>(&unwritten)
