@@ -73,7 +73,7 @@ def vop12c(words, address):
 def _sdwa(instruction, w, format):
     """Sub-dword addressing: sources are bytes or words of registers, and so is the destination."""
     op, modifiers, src = instruction.op, instruction.modifiers, instruction.src
-    if op.name.startswith("v_fmac"):
+    if op.name.startswith(("v_fmac", "v_dot")):
         raise DecodeError(f"{instruction.address:#x}: {op.name} has no SDWA form")
     if format == "VOPC":
         if bits(w, 15, 1):
@@ -104,6 +104,8 @@ def _sdwa(instruction, w, format):
 def _dpp(instruction, w):
     """Data-parallel primitives: the first source comes from another lane."""
     modifiers, src = instruction.modifiers, instruction.src
+    if instruction.op.format == "VOPC":
+        raise DecodeError(f"{instruction.address:#x}: {instruction.op.name} has no DPP form")
     modifiers["dpp_ctrl"], modifiers["bound_ctrl"] = bits(w, 8, 9), bits(w, 19, 1)
     modifiers["row_mask"], modifiers["bank_mask"] = bits(w, 28, 4), bits(w, 24, 4)
     for operand, low in zip(src, (20, 22), strict=False):
@@ -171,7 +173,7 @@ def _check_modifiers(instruction):
     for i, type in enumerate(op.src):
         if chosen >> i & 1 and type not in HALF_TYPES:
             refuse(op, address, f"op_sel on source {i}, which is not 16 bits wide")
-    if chosen >> 3 and result not in HALF_TYPES:
+    if chosen >> 3 and result not in HALF_TYPES and not op.more.get("writes_byte"):
         refuse(op, address, "op_sel on a destination that is not 16 bits wide")
 
 
@@ -202,8 +204,10 @@ def vop3p(words, address, opcode):
     if op.src[0] == "mix":
         for i, operand in enumerate(src):
             operand.neg, operand.abs = bool(modifiers["neg_lo"] >> i & 1), bool(modifiers["neg_hi"] >> i & 1)
-    elif op.src[0] not in ("f16x2", "u16x2", "i16x2", "f32x2", "u32x2") and modifiers["op_sel"]:
-        refuse(op, address, "op_sel")
+    elif op.src[0] not in ("f16x2", "u16x2", "i16x2", "f32x2", "u32x2"):  # a dot product takes its sources as they are
+        for key, usual in (("op_sel", 0), ("op_sel_hi", keep), ("neg_lo", 0), ("neg_hi", 0)):
+            if modifiers[key] != usual:
+                refuse(op, address, key)
     return instruction
 
 

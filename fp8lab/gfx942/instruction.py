@@ -69,7 +69,8 @@ def _vector_tail(i):
             if m[key] != usual and not (mix and key.startswith("neg")) and (packed or mix):
                 tail.append(f"{key}:[" + ",".join(str(m[key] >> n & 1) for n in range(count)) + "]")
     elif "op_sel" in m:
-        tail.append("op_sel:[" + ",".join(str(m["op_sel"] >> n & 1) for n in (*range(count), 3)) + "]")
+        shown = range(4) if i.op.more.get("writes_byte") else (*range(count), 3)
+        tail.append("op_sel:[" + ",".join(str(m["op_sel"] >> n & 1) for n in shown) + "]")
     if m.get("clamp"):
         tail.append("clamp")
     if m.get("omod"):

@@ -6,7 +6,7 @@ The layout of RECORD is struct Ins of core/state.h; a test and core.sizes() hold
 import numpy as np
 
 from fp8lab.gfx942.isa import BY_NAME
-from fp8lab.gfx942.operands import CONSTANT, EXEC, NONE, VCC, VGPR, DecodeError, words_of
+from fp8lab.gfx942.operands import CONSTANT, EXEC, NONE, VCC, VGPR, words_of
 
 RECORD = np.dtype(
     [
@@ -197,7 +197,7 @@ def _vector(r, i, kind):
                 sdwa |= 1 << k
                 if k < 2:
                     r["src_sel"][k] = 5
-        if m["op_sel"] >> 3:
+        if m["op_sel"] >> 3 and not op.more.get("writes_byte"):
             flags |= DST_HIGH
     if packed:
         r["op_sel"], r["op_sel_hi"], r["neg_hi"] = m["op_sel"], m["op_sel_hi"], m["neg_hi"]
@@ -210,9 +210,11 @@ def _vector(r, i, kind):
         sdwa |= 0x80
         r["dst_sel"], r["dst_unused"] = m["dst_sel"], m["dst_unused"]
         result = 1
+    if op.more.get("writes_byte"):  # SDWA's BYTE_n, the other bytes kept
+        sdwa |= 0x80
+        r["dst_sel"], r["dst_unused"] = m.get("op_sel", 0) >> 2, 2
+        result = 1
     if "dpp_ctrl" in m:
-        if any(type.startswith("mask") for type in op.dst):
-            raise DecodeError(f"{i.address:#x}: {i.name} with DPP, whose mask the emulator does not have")
         r["dpp"], r["dpp_ctrl"], r["bound_ctrl"] = 1, m["dpp_ctrl"], m["bound_ctrl"]
         r["row_mask"], r["bank_mask"] = m["row_mask"], m["bank_mask"]
         fancy |= 1

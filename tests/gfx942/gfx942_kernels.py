@@ -146,3 +146,7 @@ def run_lanes(body, inputs, outputs=1, checks="none", **options):
     target = np.zeros((workgroups, outputs, 64), np.uint32)
     run = Device(checks=checks).launch(kernel, workgroups, 64, [inputs, target])
     return (target if inputs.ndim == 3 else target[0]), run
+
+
+def arity(f):
+    return f.__code__.co_argcount if hasattr(f, "__code__") else None

@@ -100,7 +100,7 @@ class Encoder:
             return
         wide = any(words_of(type) == 2 and not type.startswith("mask") for type in (*op.dst, *op.src))
         fp8 = op.name.endswith(("_fp8", "_bf8"))
-        if not wide and not op.name.startswith("v_fmac") and not fp8:
+        if not wide and not op.name.startswith(("v_fmac", "v_dot")) and not fp8:
             second = (self.bits(3) % 7) << 24 if op.format != "VOP1" else 0
             to = (self.bits(3) % 7) << 8 | (self.bits(2) % 3) << 11 if op.format != "VOPC" else 0
             yield [base | 249, self.bits(8) | (self.bits(3) % 7) << 16 | second | to]
@@ -130,7 +130,7 @@ class Encoder:
         low |= self.even(5) if op.dst[0].startswith("mask") else self.even(7)
         if len(op.dst) == 2:
             low |= self.even(5) << 8
-        yield [low, high]
+        yield [low | (self.bits(2) << 13 if op.more.get("writes_byte") else 0), high]
         if len(op.dst) == 1 and {type.lstrip("+")[0] for type in (*op.dst, *op.src)} == {"f"}:
             keep = (1 << len(op.src)) - 1
             yield [low | (self.bits(3) & keep) << 8 | 1 << 15, high | (self.bits(3) & keep) << 29]
@@ -150,7 +150,17 @@ class Encoder:
             return
         for acc in (0, 1):
             a, b, c = (256 + self.bits(5) * 4 for _ in range(3))
-            yield [0x1A7 << 23 | op.opcode << 16 | self.bits(5) * 4 | acc << 15, a | b << 9 | c << 18 | acc * 3 << 27]
+            first, second = (
+                0x1A7 << 23 | op.opcode << 16 | self.bits(5) * 4 | acc << 15,
+                a | b << 9 | c << 18 | acc * 3 << 27,
+            )
+            yield [first, second]
+            if op.more["sparse"]:
+                yield [first | self.bits(1) << 11 | 1 << 8, second]
+            elif op.src[0] == "f64":
+                yield [first, second | self.bits(3) << 29]
+            elif op.more["blocks"] > 1:
+                yield [first | 1 << 8 | self.bits(1) << 11, second | self.bits(3) << 29]
 
     def ds(self, op):
         plain = decode_one(struct.pack("<II", 0x36 << 26 | op.opcode << 17, 0), 0, 0)
@@ -213,7 +223,7 @@ def disassemble(chunks):
     """LLVM's text of each encoding: a marker instruction before each keeps them apart where one does not decode."""
     lines = []
     for i, chunk in enumerate(chunks):
-        lines += [" ".join(f"{byte:#04x}" for byte in piece) for piece in (struct.pack("<I", 0xB0000000 | i), chunk)]
+        lines += [" ".join(f"{byte:#04x}" for byte in piece) for piece in (struct.pack("<I", 0xB0640000 | i), chunk)]
     out = subprocess.run(
         [MC, "--disassemble", "-triple=amdgcn-amd-amdhsa", "-mcpu=gfx942"],
         input="\n".join(lines),
@@ -222,7 +232,7 @@ def disassemble(chunks):
     ).stdout
     found, current = {}, None
     for line in out.splitlines():
-        marker = re.match(r"s_movk_i32 s0, (0x[0-9a-f]+|\d+)$", spelling(line))
+        marker = re.match(r"s_movk_i32 s100, (0x[0-9a-f]+|\d+)$", spelling(line))
         if marker:
             current = int(marker[1], 0)
         elif current is not None and spelling(line) and not spelling(line).startswith("."):

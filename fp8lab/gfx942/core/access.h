@@ -173,31 +173,39 @@ OUT_OF_LINE static void find_flat(Wave* w, const Ins* in, Access* at, u32 size, 
 }
 
 // --- buffers: a descriptor {base 48 bits, stride 14, num_records, flags} ---
-// Raw buffers (no stride or no index) are checked dword by dword, structured ones record by record.
-// Source: CDNA3 ISA guide, "Buffer Addressing"; the scalar offset counts in the range check of raw buffers.
+// Raw buffers (no stride or no index) are checked dword by dword, structured ones record by record. In a swizzled one
+// the dwords of index_stride records alternate; a dword is all that one lane can move there. Source: CDNA3 ISA guide,
+// "Buffer Addressing"; the scalar offset counts in the range check of raw buffers.
+static u64 swizzled(const u32* d, u32 stride, u32 index, u32 offset) {
+    u32 together = 8u << (d[3] >> 21 & 3);
+    return ((u64)(index / together) * stride + (offset & ~3u)) * together + 4 * (index % together) + (offset & 3);
+}
 OUT_OF_LINE static void find_buffer(Wave* w, const Ins* in, Access* at, u32 size, Intent intent) {
     const u32* d = &w->s[in->src[1]];
     u64 base = (u64)d[0] | (u64)(d[1] & 0xffff) << 32;
     u32 stride = d[1] >> 16 & 0x3fff, records = d[2], soffset = scalar_u32(w, in, 2);
-    if (d[1] >> 31 || d[3] >> 23 & 1) {  // swizzled, or the lane number added
+    u32 is_swizzled = d[1] >> 31, adds_lane = d[3] >> 23 & 1;
+    if (adds_lane) stride |= (d[3] >> 15 & 15) << 14;  // the data format's bits extend the stride then
+    if (is_swizzled && size > 4) {
         report(w, in, FOUND_UNSUPPORTED, 0, d[1], d[3], 0);
         at->lanes = 0;
         return;
     }
-    int structured = stride != 0 && in->flags & IDXEN;
+    int structured = stride != 0 && (in->flags & IDXEN || adds_lane);
     u64 active = pair(w, EXEC), inside = 0;
     u32 index_register = in->src[0] - VGPR, offset_register = index_register + (in->flags & IDXEN ? 1 : 0);
     at->partial = 0;
     EACH_LANE {
         u32 offset = (u32)in->offset[0] + (in->flags & OFFEN ? w->v[offset_register][l] : 0);
-        u32 index = in->flags & IDXEN ? w->v[index_register][l] : 0;
+        u32 index = (in->flags & IDXEN ? w->v[index_register][l] : 0) + adds_lane * l;
         u64 start = structured ? offset : (u64)offset + soffset;
         u64 fits = structured                ? (index < records && start + size <= stride ? size / 4 + (size < 4) : 0)
                    : start + size <= records ? size / 4 + (size < 4)
                    : size >= 4 && start + 4 <= records ? (records - start) / 4
                                                        : 0;
         at->words[l] = (u8)fits;
-        at->device[l] = base + soffset + offset + (u64)index * stride;
+        at->device[l] =
+            base + soffset + (is_swizzled ? swizzled(d, stride, index, offset) : offset + (u64)index * stride);
         at->host[l] = 0;
     }
     u64 whole = 0;
@@ -334,18 +342,25 @@ static void permute(Wave* w, const Ins* in) {  // each lane sends to the lane it
     EACH_ACTIVE (pair(w, EXEC)) x[(address[l] + (u32)in->offset[0]) >> 2 & 63] = data[l];
     deliver(w, in, x);
 }
-static void swizzle(Wave* w, const Ins* in) {  // offset bit 15: a quad permutation, else and, or, xor on 32 lanes
+// The lane that lane l reads, by the offset: from 0xe000 an order of fast Fourier transforms, from 0xc000 a rotation,
+// from 0x8000 a permutation within four lanes, else and, or, xor on the lane's number; all but the third among 32
+// lanes.
+static u32 swizzle_source(u32 offset, u32 l) {
+    u32 mask = offset & 31, at = l & 31;
+    if (offset >= 0xe000) return (l & 32) | reverse_u32(at) >> 27 >> count_ones(mask) | (at & mask);
+    if (offset >= 0xc000) {
+        u32 by = offset >> 5 & 31, moved = offset >> 10 & 1 ? at - by : at + by;
+        return (l & 32) | (at & mask) | (moved & 31 & ~mask);
+    }
+    if (offset & 0x8000) return (l & ~3u) | (offset >> 2 * (l & 3) & 3);
+    return (l & 32) | (((at & mask) | (offset >> 5 & 31)) ^ (offset >> 10 & 31));
+}
+static void swizzle(Wave* w, const Ins* in) {
     const u32* data = w->v[in->src[0] - VGPR];
     u64 exec = pair(w, EXEC);
-    u32 offset = (u32)in->offset[0], x[LANES];
-    if (offset >= 0xe000) {  // FFT and rotate modes of the ISA guide are not in the table
-        report(w, in, FOUND_UNSUPPORTED, 0, offset, 0, 0);
-        return;
-    }
+    u32 x[LANES];
     for (u32 l = 0; l < LANES; l++) {
-        u32 from = offset & 0x8000
-                       ? (l & ~3u) | (offset >> 2 * (l & 3) & 3)
-                       : (l & 32) | ((((l & 31) & (offset & 31)) | (offset >> 5 & 31)) ^ (offset >> 10 & 31));
+        u32 from = swizzle_source((u32)in->offset[0], l);
         x[l] = exec >> from & 1 ? data[from] : 0;
     }
     deliver(w, in, x);

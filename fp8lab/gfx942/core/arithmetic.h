@@ -62,16 +62,42 @@ static inline u32 sad_u8(u32 a, u32 b) {
 }
 static inline i32 saturate_i32(i64 x) { return x > INT32_MAX ? INT32_MAX : x < INT32_MIN ? INT32_MIN : (i32)x; }
 static inline i16 saturate_i16(i32 x) { return x > INT16_MAX ? INT16_MAX : x < INT16_MIN ? INT16_MIN : (i16)x; }
-static inline i32 dot4_i8(u32 a, u32 b) {
-    i32 sum = 0;
-    for (int i = 0; i < 32; i += 8) sum += (i32)(i8)(a >> i) * (i8)(b >> i);
-    return sum;
-}
-static inline u32 dot4_u8(u32 a, u32 b) {
+static inline u32 saturate_u32(u64 x) { return x >> 32 ? ~0u : (u32)x; }
+static inline u32 saturate_u8(i32 x) { return x < 0 ? 0 : x > 255 ? 255 : (u32)x; }
+static inline u32 masked_sad_u8(u32 a, u32 b) {
     u32 sum = 0;
-    for (int i = 0; i < 32; i += 8) sum += (a >> i & 255) * (b >> i & 255);
+    for (int i = 0; i < 32; i += 8)
+        if (b >> i & 255) sum += distance(a >> i & 255, b >> i & 255);
     return sum;
 }
+static inline u32 average_u8(u32 a, u32 b, u32 c) {
+    u32 out = 0;
+    for (int i = 0; i < 32; i += 8) out |= ((a >> i & 255) + (b >> i & 255) + (c >> i & 1)) >> 1 << i;
+    return out;
+}
+#define DOT(name, T, width)                                                                                \
+    static inline T name(u32 a, u32 b) {                                                                   \
+        T sum = 0, one = 1;                                                                                \
+        for (int i = 0; i < 32; i += width) {                                                              \
+            T x = a >> i & ((1u << width) - 1), y = b >> i & ((1u << width) - 1);                          \
+            if (-one < 0) x -= (x >> (width - 1)) << width, y -= (y >> (width - 1)) << width; /* a sign */ \
+            sum += x * y;                                                                                  \
+        }                                                                                                  \
+        return sum;                                                                                        \
+    }
+DOT(dot2_i16, i64, 16)
+DOT(dot2_u16, u64, 16)
+DOT(dot4_i8, i64, 8)
+DOT(dot4_u8, u64, 8)
+DOT(dot8_i4, i64, 4)
+DOT(dot8_u4, u64, 4)
+#undef DOT
+static inline u64 quads(u64 x, u32 count) {
+    u64 out = 0;
+    for (u32 i = 0; i < count; i++) out |= (u64)((x >> 4 * i & 15) != 0) << i;
+    return out;
+}
+static inline u64 whole_quads(u64 x) { return ((x | x >> 1 | x >> 2 | x >> 3) & 0x1111111111111111ull) * 15; }
 static inline u64 double_bits(u32 a) {
     u64 d = 0;
     for (int i = 0; i < 64; i++) d |= (u64)(a >> i / 2 & 1) << i;
@@ -120,6 +146,10 @@ static inline u32 f16_from_f32(float x) {
     }
     u32 odd = magnitude >> 13 & 1;
     return sign | ((magnitude - 0x38000000 + 0xfff + odd) >> 13);
+}
+static inline float dot2_f16(u32 a, u32 b, float c) {
+    c += f32_from_f16(a & 0xffff) * f32_from_f16(b & 0xffff);  // exact products
+    return c + f32_from_f16(a >> 16) * f32_from_f16(b >> 16);
 }
 static inline u32 f16_toward_zero(float x) {
     u32 u = bits_f32(x), sign = u >> 16 & 0x8000, magnitude = u & 0x7fffffff;
@@ -185,6 +215,26 @@ static inline u32 fnuz_from_f32(float x, u32 mode, u32 bits, i32 bias) {
     if (code > 0x7f) return mode >> 23 & 1 ? sign | 0x7f : 0x80;
     return code ? sign | code : 0;
 }
+// Stochastic rounding: the first bits of `random` are added to the bits that do not fit, then those are cut. A result
+// that is a denormal loses its lowest bits before. NOTE: the CDNA3 ISA guide's pseudocode lets the mantissa wrap round
+// and rounds to nearest after the addition, so that a value which fits would change; we follow AMD's software
+// conversion (cast_to_f8 in HIP's FP8 header), with the guide's bits of `random`.
+static inline u32 fnuz_stochastic(float x, u32 random, u32 mode, u32 bits, i32 bias) {
+    u32 u = bits_f32(x), sign = u >> 31 << 7, magnitude = u & 0x7fffffff, drop = 23 - bits;
+    if (magnitude >= 0x7f800000) return magnitude == 0x7f800000 && mode >> 23 & 1 ? sign | 0x7f : 0x80;
+    i32 exponent = (i32)(magnitude >> 23) - 127 + bias;
+    u32 significand = (magnitude & 0x7fffff) | (magnitude >> 23 ? 0x800000 : 0), code;
+    if (exponent >= 1) code = (((u32)(exponent - 1) << 23) + significand + (random >> (32 - drop))) >> drop;
+    else code = ((1 - exponent > 24 ? 0 : significand >> (1 - exponent)) + (random >> (32 - drop))) >> drop;
+    if (code > 0x7f) return mode >> 23 & 1 ? sign | 0x7f : 0x80;
+    return code && magnitude ? sign | code : 0;
+}
+static inline u32 fp8_from_f32_stochastic(float x, u32 random, u32 mode) {
+    return fnuz_stochastic(x, random, mode, 3, 8);
+}
+static inline u32 bf8_from_f32_stochastic(float x, u32 random, u32 mode) {
+    return fnuz_stochastic(x, random, mode, 2, 16);
+}
 static inline u32 fp8x2_from_f32(float a, float b, u32 mode) {
     return fnuz_from_f32(a, mode, 3, 8) | fnuz_from_f32(b, mode, 3, 8) << 8;
 }
@@ -244,6 +294,10 @@ static inline double fract_f64(double x) {
     double f = x - floor(x);
     return f >= 1 ? as_f64(0x3fefffffffffffffull) : f;
 }
+static inline float fract_f16(float x) {
+    float f = x - floorf(x);
+    return f >= 0x1.ffep-1f ? 0x1.ffcp-1f : f;  // below 1 in half, too
+}
 static inline i32 frexp_exponent(double x) {
     int e = 0;
     if (x - x != 0) return 0;
@@ -262,6 +316,9 @@ static inline u32 u32_from_f64(double x) { return !(x > 0) ? 0 : x >= 4294967295
 static inline i32 i32_from_f64(double x) {
     return x != x ? 0 : x >= 2147483647.0 ? INT32_MAX : x <= -2147483648.0 ? INT32_MIN : (i32)x;
 }
+static inline u32 u8_from_f32(float x) { return x > 0 ? x < 255 ? (u32)nearbyintf(x) : 255 : 0; }
+static inline i32 snorm16(float x) { return x != x ? 0 : (i32)nearbyintf((x > 1 ? 1 : x < -1 ? -1 : x) * 32767); }
+static inline u32 unorm16(float x) { return x > 0 ? (u32)nearbyintf((x > 1 ? 1 : x) * 65535) : 0; }
 // Bit of the class in v_cmp_class's mask.
 static inline u32 class_of(int negative, u32 exponent, u32 largest, u64 mantissa, int quiet) {
     if (exponent == largest && mantissa) return quiet ? 1 : 0;
@@ -270,6 +327,7 @@ static inline u32 class_of(int negative, u32 exponent, u32 largest, u64 mantissa
     if (mantissa) return negative ? 4 : 7;
     return negative ? 5 : 6;
 }
+static inline u32 class_f16(u32 u) { return class_of(u >> 15 & 1, u >> 10 & 31, 31, u & 0x3ff, u >> 9 & 1); }
 static inline u32 class_f32(float x) {
     u32 u = bits_f32(x);
     return class_of(u >> 31, u >> 23 & 255, 255, u & 0x7fffff, u >> 22 & 1);

@@ -196,7 +196,7 @@ def _vector(op, meaning):
         if bare == "mask":
             lines.append(f"u8 {name.upper()}[LANES] __attribute__((aligned(64)));")
             loop.append(f"u32 {name};")
-            ends.append(f"put_mask(w, in->{name}, {name.upper()});")
+            ends.append(f"put_mask(w, in, in->{name}, {name.upper()});")
             continue
         lines.append("u32* D = destination(w, in);")
         # fma_f16 is a double: its one rounding is the store's

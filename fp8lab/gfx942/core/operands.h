@@ -225,4 +225,7 @@ static inline u64 pack_mask(const u8* bits) {
     }
     return mask;
 }
-OUT_OF_LINE static void put_mask(Wave* w, u32 r, const u8* bits) { set_pair(w, r, pack_mask(bits) & pair(w, EXEC)); }
+// Lanes that DPP leaves out give 0, as those that EXEC leaves out do.
+OUT_OF_LINE static void put_mask(Wave* w, const Ins* in, u32 r, const u8* bits) {
+    set_pair(w, r, pack_mask(bits) & pair(w, EXEC) & (in->dpp ? w->write_mask : ~0ull));
+}

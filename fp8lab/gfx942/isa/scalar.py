@@ -113,6 +113,10 @@ op("s_bitset0_b64", "SOP1 25", "+u64 u32", "d = d & ~(1ull << (a & 63))")
 op("s_bitset1_b32", "SOP1 26", "+u32 u32", "d = d | 1u << (a & 31)")
 op("s_bitset1_b64", "SOP1 27", "+u64 u32", "d = d | 1ull << (a & 63)")
 op("s_abs_i32", "SOP1 48", "u32 u32", "d = a >> 31 ? 0 - a : a; scc = d != 0")
+op("s_quadmask_b32", "SOP1 40", "u32 u32", "d = (u32)quads(a, 8); scc = d != 0")        # a bit for each four: any set
+op("s_quadmask_b64", "SOP1 41", "u64 u64", "d = quads(a, 16); scc = d != 0")
+op("s_wqm_b32", "SOP1 6", "u32 u32", "d = (u32)whole_quads(a); scc = d != 0")            # all four set where any is
+op("s_wqm_b64", "SOP1 7", "u64 u64", "d = whole_quads(a); scc = d != 0")
 op("s_bitreplicate_b64_b32", "SOP1 55", "u64 u32", "d = double_bits(a)")      # each bit twice
 
 # saveexec: d gets the old EXEC, EXEC the combination. The compiler's if and else.

@@ -92,8 +92,21 @@ op("v_lshl_or_b32", "VOP3 512", "u32 u32 u32 u32", "d = a << (b & 31) | c")
 op("v_and_or_b32", "VOP3 513", "u32 u32 u32 u32", "d = (a & b) | c")
 op("v_or3_b32", "VOP3 514", "u32 u32 u32 u32", "d = a | b | c")
 op("v_lshl_add_u64", "VOP3 520", "u64 u64 u32 u64", "d = (a << (b & 7)) + c")
-op("v_dot4_i32_i8", "VOP3P 40", "i32 u32 u32 i32", "d = c + dot4_i8(a, b)")
-op("v_dot4_u32_u8", "VOP3P 41", "u32 u32 u32 u32", "d = c + dot4_u8(a, b)")
+op("v_msad_u8", "VOP3 484", "u32 u32 u32 u32", "d = c + masked_sad_u8(a, b)")            # where b's byte is not 0
+op("v_lerp_u8", "VOP3 461", "u32 u32 u32 u32", "d = average_u8(a, b, c)")                 # c's low bits round up
+
+# --- dot products: the elements of a register with another's, added to c, or to d itself ("c" in the name) ------------
+op("v_dot2_i32_i16", "VOP3P 38", "i32 u32 u32 i32", "d = (i32)(c + dot2_i16(a, b))", clamp="d = saturate_i32(c + dot2_i16(a, b))")
+op("v_dot2_u32_u16", "VOP3P 39", "u32 u32 u32 u32", "d = (u32)(c + dot2_u16(a, b))", clamp="d = saturate_u32(c + dot2_u16(a, b))")
+op("v_dot4_i32_i8", "VOP3P 40", "i32 u32 u32 i32", "d = (i32)(c + dot4_i8(a, b))", clamp="d = saturate_i32(c + dot4_i8(a, b))")
+op("v_dot4_u32_u8", "VOP3P 41", "u32 u32 u32 u32", "d = (u32)(c + dot4_u8(a, b))", clamp="d = saturate_u32(c + dot4_u8(a, b))")
+op("v_dot8_i32_i4", "VOP3P 42", "i32 u32 u32 i32", "d = (i32)(c + dot8_i4(a, b))", clamp="d = saturate_i32(c + dot8_i4(a, b))")
+op("v_dot8_u32_u4", "VOP3P 43", "u32 u32 u32 u32", "d = (u32)(c + dot8_u4(a, b))", clamp="d = saturate_u32(c + dot8_u4(a, b))")
+op("v_dot2_f32_f16", "VOP3P 35", "f32 u32 u32 f32", "d = dot2_f16(a, b, c)")              # low halves first; two roundings
+op("v_dot2c_f32_f16", "VOP2 55", "+f32 u32 u32", "d = dot2_f16(a, b, d)")
+op("v_dot2c_i32_i16", "VOP2 56", "+i32 u32 u32", "d = (i32)(d + dot2_i16(a, b))")
+op("v_dot4c_i32_i8", "VOP2 57", "+i32 u32 u32", "d = (i32)(d + dot4_i8(a, b))")
+op("v_dot8c_i32_i4", "VOP2 58", "+i32 u32 u32", "d = (i32)(d + dot8_i4(a, b))")
 
 # --- 16-bit integers: the high half of the destination becomes zero, except where keep_high says the GPU keeps it -----
 op("v_add_u16", "VOP2 38", "u16 u16 u16", "d = a + b", clamp="d = a + b > 0xffff ? 0xffff : a + b")
@@ -117,6 +130,9 @@ op("v_min3_i16", "VOP3 501", "i16 i16 i16 i16", "i16 t = a < b ? a : b; d = t < 
 op("v_min3_u16", "VOP3 502", "u16 u16 u16 u16", "u16 t = a < b ? a : b; d = t < c ? t : c")
 op("v_max3_i16", "VOP3 504", "i16 i16 i16 i16", "i16 t = a > b ? a : b; d = t > c ? t : c")
 op("v_max3_u16", "VOP3 505", "u16 u16 u16 u16", "u16 t = a > b ? a : b; d = t > c ? t : c")
+op("v_med3_i16", "VOP3 507", "i16 i16 i16 i16", "d = (i16)median_i32(a, b, c)")
+op("v_med3_u16", "VOP3 508", "u16 u16 u16 u16", "d = (u16)median_u32(a, b, c)")
+op("v_sat_pk_u8_i16", "VOP1 79", "u16 u32", "d = saturate_u8((i16)a) | saturate_u8((i16)(a >> 16)) << 8")
 op("v_pack_b32_f16", "VOP3 672", "u32 u16 u16", "d = a | (u32)b << 16", modifiers="f16")
 
 # --- packed 16-bit ----------------------------------------------------------------------------------------------------
@@ -228,6 +244,12 @@ op("v_sqrt_f16", "VOP1 62", "f16 f16", "d = sqrtf(a)")
 op("v_rsq_f16", "VOP1 63", "f16 f16", "d = (float)(1.0 / sqrt(a))")
 op("v_log_f16", "VOP1 64", "f16 f16", "d = log2f(a)")
 op("v_exp_f16", "VOP1 65", "f16 f16", "d = exp2f(a)")
+op("v_sin_f16", "VOP1 73", "f16 f16", "d = (float)sin(a * 6.283185307179586)")            # a in turns
+op("v_cos_f16", "VOP1 74", "f16 f16", "d = (float)cos(a * 6.283185307179586)")
+op("v_fract_f16", "VOP1 72", "f16 f16", "d = fract_f16(a)")
+op("v_frexp_exp_i16_f16", "VOP1 67", "i16 f16", "d = (i16)frexp_exponent(a)")
+op("v_frexp_mant_f16", "VOP1 66", "f16 f16", "d = frexp_mantissa_f32(a)")
+op("v_div_fixup_f16", "VOP3 519", "f16 f16 f16 f16", "d = div_fixup_f32(a, b, c)", keep_high=True)
 # Mixed precision: op_sel_hi says which sources are halves, op_sel which half. One rounding, at the end.
 op("v_fma_mix_f32", "VOP3P 32", "f32 mix mix mix", "d = fmaf(a, b, c)")
 op("v_fma_mixlo_f16", "VOP3P 33", "f16 mix mix mix", "d = fma_f16(a, b, c)", keep_high=True)
@@ -257,6 +279,10 @@ op("v_cvt_f32_ubyte1", "VOP1 18", "f32 u32", "d = (float)(a >> 8 & 255)")
 op("v_cvt_f32_ubyte2", "VOP1 19", "f32 u32", "d = (float)(a >> 16 & 255)")
 op("v_cvt_f32_ubyte3", "VOP1 20", "f32 u32", "d = (float)(a >> 24)")
 op("v_cvt_pkrtz_f16_f32", "VOP3 662", "u32 f32 f32", "d = f16_toward_zero(a) | (u32)f16_toward_zero(b) << 16")
+op("v_cvt_pk_u8_f32", "VOP3 477", "u32 f32 u32 u32", "u32 at = 8 * (b & 3); d = (c & ~(255u << at)) | u8_from_f32(a) << at")
+op("v_cvt_off_f32_i4", "VOP1 14", "f32 u32", "d = (float)((i32)(a << 28) >> 28) / 16")    # -8 to 7 in sixteenths
+op("v_cvt_pknorm_i16_f32", "VOP3 660", "u32 f32 f32", "d = (u16)snorm16(a) | (u32)(u16)snorm16(b) << 16")
+op("v_cvt_pknorm_u16_f32", "VOP3 661", "u32 f32 f32", "d = unorm16(a) | unorm16(b) << 16")
 op("v_cvt_pk_u16_u32", "VOP3 663", "u32 u32 u32", "d = (a < 65535 ? a : 65535) | (b < 65535 ? b : 65535) << 16")
 op("v_cvt_pk_i16_i32", "VOP3 664", "u32 i32 i32", "d = (u16)saturate_i16(a) | (u32)(u16)saturate_i16(b) << 16")
 # FP8 here is fnuz: e4m3fnuz (fp8) and e5m2fnuz (bf8), bias 8 and 16, 0x80 is NaN. Out of range gives NaN, unless
@@ -267,6 +293,10 @@ op("v_cvt_pk_f32_fp8", "VOP1 86", "f32x2 u32", "d = f32_from_fp8(a >> 8 * half &
 op("v_cvt_pk_f32_bf8", "VOP1 87", "f32x2 u32", "d = f32_from_bf8(a >> 8 * half & 255)")
 op("v_cvt_pk_fp8_f32", "VOP3 674", "u16 f32 f32", "d = (u16)fp8x2_from_f32(a, b, mode)", keep_high=True)
 op("v_cvt_pk_bf8_f32", "VOP3 675", "u16 f32 f32", "d = (u16)bf8x2_from_f32(a, b, mode)", keep_high=True)
+
+# Stochastic rounding: b's high bits, as many as are dropped, are added below the last kept bit, then all below is cut.
+op("v_cvt_sr_fp8_f32", "VOP3 676", "u32 f32 u32", "d = fp8_from_f32_stochastic(a, b, mode)", writes_byte=True)
+op("v_cvt_sr_bf8_f32", "VOP3 677", "u32 f32 u32", "d = bf8_from_f32_stochastic(a, b, mode)", writes_byte=True)
 
 # --- comparisons: one bit a lane; v_cmpx also writes EXEC. 16 float and 8 integer relations, in opcode order ----------
 FLOAT = ("f 0", "lt a < b", "eq a == b", "le a <= b", "gt a > b", "lg a < b || a > b", "ge a >= b",
@@ -281,6 +311,8 @@ for first, type, relations in ((32, "f16", FLOAT), (64, "f32", FLOAT), (96, "f64
         op(f"v_cmp_{name}_{type}", f"VOPC {first + i}", f"mask {type} {type}", f"d = {holds}")
         op(f"v_cmpx_{name}_{type}", f"VOPC {first + 16 + i}", f"maskx {type} {type}", f"d = {holds}")
 # v_cmp_class: b is a set of the ten classes of IEEE numbers: signalling, quiet NaN, -inf, -normal, -denormal, -0, +0 …
+op("v_cmp_class_f16", "VOPC 20", "mask u16 u32", "d = b >> class_f16(a) & 1", modifiers="f16")
+op("v_cmpx_class_f16", "VOPC 21", "maskx u16 u32", "d = b >> class_f16(a) & 1", modifiers="f16")
 op("v_cmp_class_f32", "VOPC 16", "mask f32 u32", "d = b >> class_f32(a) & 1", modifiers="f32")
 op("v_cmpx_class_f32", "VOPC 17", "maskx f32 u32", "d = b >> class_f32(a) & 1", modifiers="f32")
 op("v_cmp_class_f64", "VOPC 18", "mask f64 u32", "d = b >> class_f64(a) & 1", modifiers="f64")
