@@ -193,7 +193,8 @@ SWIZZLE = Exercise(
     reference=lambda row, chunk: chunk ^ row % 8,
     wrong=(
         Wrong("no swizzle",
-              "The chunks stay where they are: all rows have a chunk in the same banks, and a read takes 32 clocks.",
+              "Rows that follow each other have a chunk in the same place, so in the same banks, and a read takes 32 "
+              "clocks. Eight rows need eight different orders.",
               lambda row, chunk: chunk),
         Wrong("row not cut to 3 bits",
               "From row 8 on the place is outside the row. Only row % 8 may take part.",
