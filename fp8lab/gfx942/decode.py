@@ -51,6 +51,8 @@ def _decode(words, address):
     if w >> 30 == 0b10:
         return scalar(words, address)
     kind = w >> 26
+    if kind == 0b111010:  # typed buffers, for graphics
+        row("MTBUF", bits(w, 15, 4), address)
     decoder = {0b110100: vop3, 0b110110: ds, 0b110111: flat, 0b111000: mubuf, 0b110000: smem}.get(kind)
     if decoder is None:
         raise DecodeError(f"{address:#x}: no gfx942 instruction starts with {w:#010x}")

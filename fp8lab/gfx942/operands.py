@@ -7,6 +7,7 @@ import struct
 from dataclasses import dataclass
 
 from fp8lab.gfx942.isa import BY_CODE
+from fp8lab.gfx942.isa.refused import NAMES
 
 # Operand numbers: 0-127 scalar registers as the ISA counts them, 256 + n a VGPR, 512 + n an AGPR; CONSTANT has a value.
 VGPR, AGPR = 256, 512
@@ -67,7 +68,10 @@ def bits(word, low, count):
 def row(format, opcode, address):
     found = BY_CODE.get((format, opcode))
     if found is None:
-        raise DecodeError(f"{address:#x}: {format} opcode {opcode} is not in the emulator's table")
+        name = NAMES.get(format, {}).get(opcode)
+        if name:
+            raise DecodeError(f"{address:#x}: {name} is an instruction that the emulator does not have")
+        raise DecodeError(f"{address:#x}: {format} opcode {opcode} is no instruction of gfx942")
     return found
 
 

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fp8lab.gfx942.decode import DecodeError, decode, decode_one
-from fp8lab.gfx942.isa import BY_CODE
+from fp8lab.gfx942.isa import BY_CODE, BY_NAME
+from fp8lab.gfx942.isa.refused import NAMES
 from fp8lab.gfx942.operands import words_of
 
 MC, OBJDUMP = shutil.which("llvm-mc-22"), shutil.which("llvm-objdump-22")
@@ -330,3 +331,50 @@ def test_a_modifier_without_a_meaning_is_refused_by_name(code, what):
 )
 def test_a_wait_is_spelled_as_llvm_does(code, text):
     assert str(decode_one(bytes.fromhex(code), 0, 0)) == text
+
+
+def every_opcode():
+    """(format, opcode, code): each format's opcodes with operands that suit most instructions."""
+    vop3 = 256 + 4 | 256 + 8 << 9
+    layouts = {  # format: opcodes, first word, further words
+        "VOP1": (256, lambda o: 0x3F << 25 | 2 << 17 | o << 9 | 256 + 4, ()),
+        "VOPC": (256, lambda o: 0x3E << 25 | o << 17 | 4 << 9 | 256 + 4, ()),
+        "VOP2": (62, lambda o: o << 25 | 2 << 17 | 4 << 9 | 256 + 6, (0x12345678,)),
+        "SOP1": (256, lambda o: 0x17D << 23 | 4 << 16 | o << 8 | 8, ()),
+        "SOP2": (112, lambda o: 2 << 30 | o << 23 | 4 << 16 | 8 << 8 | 12, ()),
+        "SOPC": (128, lambda o: 0x17E << 23 | o << 16 | 8 << 8 | 12, ()),
+        "SOPP": (128, lambda o: 0x17F << 23 | o << 16, ()),
+        "SOPK": (29, lambda o: 0xB << 28 | o << 23 | 4 << 16 | 1 | 31 << 11, (5,)),
+        "SMEM": (256, lambda o: 0x30 << 26 | o << 18 | 16 << 6 | 1 | 1 << 17, (0,)),
+        "DS": (256, lambda o: 0x36 << 26 | o << 17, (2 | 4 << 8 | 8 << 16 | 12 << 24,)),
+        "VOP3": (1024, lambda o: 0x34 << 26 | o << 16 | 2, (vop3 | 256 + 12 << 18,)),
+        "VOP3P": (128, lambda o: 0x1A7 << 23 | o << 16 | 2 | 1 << 14, (vop3 | 256 + 12 << 18 | 3 << 27,)),
+        "MAI": (128, lambda o: 0x1A7 << 23 | o << 16 | 32, (vop3 | 256 + 32 << 18,)),
+        "MUBUF": (128, lambda o: 0x38 << 26 | o << 18 | 1 << 12, (2 | 4 << 8 | 2 << 16 | 128 << 24,)),
+        "MTBUF": (16, lambda o: 0x3A << 26 | o << 15 | 1 << 12 | 0x3A << 19, (2 | 4 << 8 | 2 << 16 | 128 << 24,)),
+        "FLAT": (128, lambda o: 0x37 << 26 | o << 18 | 1 << 16, (2 | 4 << 8 | 8 << 24,)),
+        "SCRATCH": (128, lambda o: 0x37 << 26 | o << 18 | 1 << 14 | 1 << 13, (2 | 4 << 8 | 0x7F << 16 | 8 << 24,)),
+        "GLOBAL": (128, lambda o: 0x37 << 26 | o << 18 | 2 << 14 | 1 << 16, (2 | 4 << 8 | 0x7F << 16 | 8 << 24,)),
+    }
+    for format, (count, first, rest) in layouts.items():
+        for opcode in range(count):
+            yield format, opcode, struct.pack(f"<{1 + len(rest)}I", first(opcode), *rest)
+
+
+@needs_llvm
+def test_every_instruction_is_in_the_table_or_refused_by_its_name():
+    """What LLVM's disassembler knows of gfx942 and the emulator does not is met with its mnemonic and address."""
+    codes = list(every_opcode())
+    names, met = set(BY_NAME), set()
+    for at in range(0, len(codes), 500):
+        part = codes[at : at + 500]
+        for (format, opcode, code), text in zip(part, disassemble([code for *_, code in part]), strict=True):
+            name = text and re.sub("_e(32|64)$", "", text.split()[0])
+            if not name or name in names:
+                continue
+            with pytest.raises(DecodeError, match=f"^0x40: {name} ") as refused:
+                decode_one(code, 0, 0x40)
+            met.add((format, opcode, name))
+            assert "does not have" in str(refused.value)
+    listed = {(format, opcode, name) for format, table in NAMES.items() for opcode, name in table.items()}
+    assert {name for *_, name in met} == {name for *_, name in listed}, met ^ listed
