@@ -55,6 +55,9 @@ void* PyModule_Create2(fp8lab_PyModuleDef*, int);
 # kernel-builder's definitions for a backend (kernel-builder/src/pyproject/templates), and ours for the emulator.
 DEFINES = {"cpu": ["-DCPU_KERNEL"], "rocm": ["-DROCM_KERNEL", "-DUSE_ROCM=1"],
            "emulated": ["-DROCM_KERNEL", "-DFP8LAB_EMULATED"]}
+# For rocm nothing that is named is left out: not the stand-in for ROCm's library, which defines nothing, and not
+# libtorch, which brings libtorch_hip with the current stream where torch is built for ROCm.
+AS_NEEDED = {"cpu": "-Wl,--as-needed", "rocm": "-Wl,--no-as-needed", "emulated": "-Wl,--as-needed"}
 ROCM_SONAME = "libamdhip64.so.7"    # of every ROCm 7
 HIP_INCLUDE = Path(__file__).parent / "gfx942" / "hip" / "include"
 
@@ -93,7 +96,7 @@ def text(config, backend, root, work, ops_name, library, stable_abi):
         f"libraries = {libraries(backend, torch)}",
         *_rule("compile", f"{cxx} -MMD -MF $out.d $common $flags -c $in -o $out", has_depfile=True),
         *_rule("hip", f"{hipcc} -o $out -MF $out.d $archs -- $in $flags", has_depfile=True),
-        *_rule("link", f"{cxx} -shared $in -o $out $libraries"),
+        *_rule("link", f"{cxx} -shared {AS_NEEDED[backend]} $in -o $out $libraries"),
         *_rule("stub", f"{cxx} -shared -nostdlib -Wl,-soname,{ROCM_SONAME} -x c /dev/null -o $out"),
     ]
     inputs = []
@@ -128,9 +131,7 @@ def _rule(name, command, has_depfile=False):
 
 def libraries(backend, torch):
     """Return the linker's arguments, as the shell reads them."""
-    # A ROCm torch has the current stream in libtorch_hip, which only libtorch names: it must not be dropped as unused.
-    words = ["-Wl,--no-as-needed" if backend == "rocm" else "-Wl,--as-needed", f"-L{torch / 'lib'}", "-ltorch",
-             "-ltorch_cpu"]
+    words = [f"-L{torch / 'lib'}", "-ltorch", "-ltorch_cpu"]
     if backend == "emulated":
         from fp8lab.gfx942 import hip
 

@@ -4,6 +4,7 @@ import ctypes
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -13,7 +14,7 @@ import pytest
 import torch
 from kernels._rust import Digest, DigestAlgorithm, Metadata
 
-from fp8lab import cli, localbuild
+from fp8lab import cli, localbuild, ninjafile
 
 BUILD_TOML = """
 [general]
@@ -248,6 +249,143 @@ def test_two_builds_at_once_give_one_right_result(project):
     assert answer(project) == 42
 
 
+# --- backends with a .hip source ---
+
+
+@pytest.fixture
+def hip_project(project):
+    """The same op for rocm: answer() is what a kernel writes, and 42 more."""
+    (project / "build.toml").write_text(BUILD_TOML.replace('["cpu"]', '["cpu", "rocm"]') + HIP_SECTION)
+    (project / "tiny/tiny.hip").write_text(HIP)
+    return project
+
+
+HIP_SECTION = """
+[kernel.tiny_rocm]
+backend = "rocm"
+rocm-archs = ["gfx942", "gfx90a"]
+depends = ["torch"]
+hip-flags = ["-O2", "-DANSWER=42"]
+src = ["tiny/tiny.hip", "tiny/tiny.h"]
+"""
+HIP = """
+#include <hip/hip_runtime.h>
+#include "tiny.h"
+__global__ void fill(int* out) { *out = PLUS; }
+int number() {
+    int *device, host = -1;
+    if (hipMalloc(reinterpret_cast<void**>(&device), sizeof host)) return -2;
+    fill<<<1, 1>>>(device);
+    if (hipMemcpy(&host, device, sizeof host, hipMemcpyDeviceToHost) || hipFree(device)) return -3;
+    return host + ANSWER;
+}
+"""
+
+
+def needed(library):
+    """The libraries that a shared object names."""
+    return set(re.findall(r"\(NEEDED\).*\[(.*)\]", subprocess.check_output(["readelf", "-d", library], text=True)))
+
+
+def undefined(library):
+    lines = subprocess.check_output(["nm", "-D", "--undefined-only", library], text=True).splitlines()
+    return {line.split()[-1].partition("@")[0] for line in lines if line.split()[-2] == "U"}
+
+
+def test_emulated_runs_the_rocm_sources_in_a_folder_of_its_own(hip_project):
+    variant = localbuild.build("emulated", hip_project)
+    assert variant.parent == hip_project / "build-emulated"
+    assert re.fullmatch(r"torch-stable-abi210-cpu-(x86_64|aarch64)-linux", variant.name)    # loads on a CPU torch
+    metadata = Metadata.read_from_file(variant / "metadata.json")
+    assert str(metadata.backend.backend_type) == "cpu" and metadata.id.startswith("_tiny_op_emulated_")
+    library, = variant.glob("*.so")
+    assert "libamdhip64.so" in needed(library)
+    assert ctypes.CDLL(library).answer() == 42
+    assert not (hip_project / "build").exists()
+
+
+def test_a_changed_header_recompiles_the_device_code(hip_project):
+    localbuild.build("emulated", hip_project)
+    (hip_project / "tiny/tiny.h").write_text("#define PLUS 8\n")
+    library, = localbuild.build("emulated", hip_project).glob("*.so")
+    code = f"import ctypes; print(ctypes.CDLL({str(library)!r}).answer())"      # a fresh process: the path is the same
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "50\n"
+
+
+def test_rocm_has_the_names_of_kernel_builder_and_code_for_each_arch(hip_project):
+    variant = localbuild.build("rocm", hip_project)
+    assert variant.parent == hip_project / "build"
+    assert re.fullmatch(r"torch-stable-abi210-rocm7\d+-(x86_64|aarch64)-linux", variant.name)
+    metadata = Metadata.read_from_file(variant / "metadata.json")
+    assert str(metadata.backend.backend_type) == "rocm" and metadata.id.startswith("_tiny_op_rocm_")
+    assert json.loads((variant / "metadata.json").read_text())["backend"]["archs"] == ["gfx90a", "gfx942"]
+    library, = variant.glob("*.so")
+    assert {"libamdhip64.so.7", "libtorch.so"} <= needed(library)
+    content = library.read_bytes()
+    assert b"hipv4-amdgcn-amd-amdhsa--gfx942" in content and b"hipv4-amdgcn-amd-amdhsa--gfx90a" in content
+
+
+def test_an_error_in_a_hip_source_is_shown_as_clang_says_it(hip_project):
+    (hip_project / "tiny/tiny.hip").write_text(HIP.replace("*out = PLUS;", "*out = PLUS"))
+    with pytest.raises(localbuild.BuildError, match=r"tiny\.hip:4:\d+: error: expected ';'"):
+        localbuild.build("emulated", hip_project)
+
+
+def test_backends_are_those_of_build_toml_and_the_emulator(hip_project):
+    with pytest.raises(localbuild.BuildError, match=r"use one of \['cpu', 'rocm', 'emulated'\]$"):
+        localbuild.build("cuda", hip_project)
+
+
+def test_a_build_that_takes_long_says_so(hip_project, monkeypatch, capsys):
+    monkeypatch.setattr(localbuild, "ROOT", hip_project)
+    assert cli.main(["build", "--backend", "emulated"]) == 0
+    assert "compiling tiny/tiny.hip for the GPU" in capsys.readouterr().err
+    assert cli.main(["build", "--backend", "emulated"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.fixture(scope="module")
+def rocm_library(tmp_path_factory):
+    """The gemm itself, built for rocm away from this repository's build/, which other tests publish."""
+    root = tmp_path_factory.mktemp("rocm")
+    for name in ("torch-ext", "gemm"):
+        shutil.copytree(localbuild.ROOT / name, root / name)
+    shutil.copy(localbuild.ROOT / "build.toml", root)
+    library, = localbuild.build("rocm", root).glob("*.so")
+    return library
+
+
+def test_the_rocm_build_asks_for_nothing_but_torch_and_hip(rocm_library):
+    torch_library = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
+    exported = {line.split()[-1] for line in
+                subprocess.check_output(["nm", "-D", "--defined-only", torch_library], text=True).splitlines()}
+    wanted = {name for name in undefined(rocm_library) if re.match(r"_*hip|aoti_|torch_", name)}
+    assert {name for name in wanted if "hip" not in name} - exported == {"aoti_torch_get_current_cuda_stream"}
+    from fp8lab.gfx942 import hip
+
+    offered = subprocess.check_output(["nm", "-D", "--defined-only", hip.build()], text=True)
+    assert {name for name in wanted if "hip" in name} <= {line.split()[-1] for line in offered.splitlines()}
+
+
+def test_the_rocm_build_loads_where_its_libraries_are(rocm_library, tmp_path):
+    """In a CPU torch, with the emulator under the name of ROCm's library and a stand-in for libtorch_hip's stream."""
+    from fp8lab.gfx942 import hip
+
+    (tmp_path / "libamdhip64.so.7").symlink_to(hip.build())
+    stream = tmp_path / "stream.so"
+    subprocess.run([*ninjafile.compiler(), "-shared", "-fPIC", "-x", "c", "-", "-o", stream], check=True, text=True,
+                   input="int aoti_torch_get_current_cuda_stream(int i, void** s) { return *s = 0, 0; }")
+    name = rocm_library.name.removesuffix(".abi3.so")
+    code = (f"import ctypes, torch; ctypes.CDLL({str(stream)!r}, ctypes.RTLD_GLOBAL)\n"
+            f"torch.ops.load_library({str(rocm_library)!r}); ops = torch.ops.{name}\n"
+            f"print(ops.backend(), ops.gemm.default._schema)\n"
+            f"print(torch._C._dispatch_has_kernel_for_dispatch_key('{name}::gemm', 'CUDA'))")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                          env=os.environ | {"LD_LIBRARY_PATH": str(tmp_path)})
+    assert done.stdout.splitlines() == [
+        f"rocm {name}::gemm(Tensor a, Tensor b, Tensor a_scale, Tensor b_scale, Tensor(a!) out) -> ()", "True"], done
+
+
 # --- what goes wrong ---
 
 
@@ -279,7 +417,7 @@ def test_findings_in_build_toml_stop_the_build(project):
 
 
 def test_an_unknown_backend_names_those_there_are(project):
-    with pytest.raises(localbuild.BuildError, match=r"backend is 'cuda'; use one of \['cpu'\]"):
+    with pytest.raises(localbuild.BuildError, match=r"backend is 'cuda'; use one of \['cpu'\]$"):
         localbuild.build("cuda", root=project)
 
 
