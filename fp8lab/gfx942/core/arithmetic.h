@@ -316,6 +316,7 @@ static inline u32 u32_from_f64(double x) { return !(x > 0) ? 0 : x >= 4294967295
 static inline i32 i32_from_f64(double x) {
     return x != x ? 0 : x >= 2147483647.0 ? INT32_MAX : x <= -2147483648.0 ? INT32_MIN : (i32)x;
 }
+static inline u32 put_byte(u32 x, u32 n, u32 byte) { return (x & ~(255u << 8 * n)) | byte << 8 * n; }
 static inline u32 u8_from_f32(float x) { return x > 0 ? x < 255 ? (u32)nearbyintf(x) : 255 : 0; }
 static inline i32 snorm16(float x) { return x != x ? 0 : (i32)nearbyintf((x > 1 ? 1 : x < -1 ? -1 : x) * 32767); }
 static inline u32 unorm16(float x) { return x > 0 ? (u32)nearbyintf((x > 1 ? 1 : x) * 65535) : 0; }

@@ -1,12 +1,13 @@
 """What gfx942 has and the emulator has not: names only, so that the error can say which instruction was met.
 
-Graphics (typed buffers, cube maps, whole-quad forks), video (sums of differences over 64 bits), scalar atomics, debuggers
-and traps, and half arithmetic that no compiler forms on gfx942. Source of names and opcodes: LLVM 22; a test finds by
-LLVM's disassembler that every instruction is either in the table or here.
+Graphics (typed buffers, cube maps, whole-quad forks), video (sums of differences over 64 bits), scalar atomics, traps
+and debuggers, and half arithmetic that no compiler forms on gfx942. Source of names and opcodes: LLVM 22; a test finds
+by LLVM's disassembler that every instruction is either in the table or here.
 """
 
-ATOMICS = "swap cmpswap add sub smin umin smax umax and or xor inc dec".split()
-CHANNELS = "x xy xyz xyzw".split()
+ATOMICS = ("swap", "cmpswap", "add", "sub", "smin", "umin", "smax", "umax", "and", "or", "xor", "inc", "dec")
+SIZES = ("ubyte", "sbyte", "ushort", "sshort", "dword")
+CHANNELS = ("x", "xy", "xyz", "xyzw")
 TYPED = [f"{kind}_format_{d16}{c}" for d16 in ("", "d16_") for kind in ("load", "store") for c in CHANNELS]
 NAMES = {
     "SOP1": {31: "s_rfe_b64", 42: "s_movrels_b32", 43: "s_movrels_b64", 44: "s_movreld_b32", 45: "s_movreld_b64",
@@ -34,5 +35,5 @@ NAMES = {
     "MUBUF": {i: f"buffer_{name}" for i, name in enumerate(TYPED)}
     | {38: "buffer_load_format_d16_hi_x", 39: "buffer_store_format_d16_hi_x"},
     "MTBUF": {i: f"tbuffer_{name}" for i, name in enumerate(TYPED)},
-    "SCRATCH": {38 + i: f"scratch_load_lds_{size}" for i, size in enumerate(("ubyte", "sbyte", "ushort", "sshort", "dword"))},
+    "SCRATCH": {38 + i: f"scratch_load_lds_{size}" for i, size in enumerate(SIZES)},
 }

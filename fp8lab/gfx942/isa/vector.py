@@ -96,13 +96,11 @@ op("v_msad_u8", "VOP3 484", "u32 u32 u32 u32", "d = c + masked_sad_u8(a, b)")   
 op("v_lerp_u8", "VOP3 461", "u32 u32 u32 u32", "d = average_u8(a, b, c)")                 # c's low bits round up
 
 # --- dot products: the elements of a register with another's, added to c, or to d itself ("c" in the name) ------------
-op("v_dot2_i32_i16", "VOP3P 38", "i32 u32 u32 i32", "d = (i32)(c + dot2_i16(a, b))", clamp="d = saturate_i32(c + dot2_i16(a, b))")
-op("v_dot2_u32_u16", "VOP3P 39", "u32 u32 u32 u32", "d = (u32)(c + dot2_u16(a, b))", clamp="d = saturate_u32(c + dot2_u16(a, b))")
-op("v_dot4_i32_i8", "VOP3P 40", "i32 u32 u32 i32", "d = (i32)(c + dot4_i8(a, b))", clamp="d = saturate_i32(c + dot4_i8(a, b))")
-op("v_dot4_u32_u8", "VOP3P 41", "u32 u32 u32 u32", "d = (u32)(c + dot4_u8(a, b))", clamp="d = saturate_u32(c + dot4_u8(a, b))")
-op("v_dot8_i32_i4", "VOP3P 42", "i32 u32 u32 i32", "d = (i32)(c + dot8_i4(a, b))", clamp="d = saturate_i32(c + dot8_i4(a, b))")
-op("v_dot8_u32_u4", "VOP3P 43", "u32 u32 u32 u32", "d = (u32)(c + dot8_u4(a, b))", clamp="d = saturate_u32(c + dot8_u4(a, b))")
-op("v_dot2_f32_f16", "VOP3P 35", "f32 u32 u32 f32", "d = dot2_f16(a, b, c)")              # low halves first; two roundings
+for opcode, sum, type in ((38, "dot2_i16", "i32"), (39, "dot2_u16", "u32"), (40, "dot4_i8", "i32"), (41, "dot4_u8", "u32"),
+                          (42, "dot8_i4", "i32"), (43, "dot8_u4", "u32")):
+    name, total = f"v_{sum.replace('_', f'_{type}_')}", f"c + {sum}(a, b)"
+    op(name, f"VOP3P {opcode}", f"{type} u32 u32 {type}", f"d = ({type})({total})", clamp=f"d = saturate_{type}({total})")
+op("v_dot2_f32_f16", "VOP3P 35", "f32 u32 u32 f32", "d = dot2_f16(a, b, c)")               # the low halves first
 op("v_dot2c_f32_f16", "VOP2 55", "+f32 u32 u32", "d = dot2_f16(a, b, d)")
 op("v_dot2c_i32_i16", "VOP2 56", "+i32 u32 u32", "d = (i32)(d + dot2_i16(a, b))")
 op("v_dot4c_i32_i8", "VOP2 57", "+i32 u32 u32", "d = (i32)(d + dot4_i8(a, b))")
@@ -279,7 +277,7 @@ op("v_cvt_f32_ubyte1", "VOP1 18", "f32 u32", "d = (float)(a >> 8 & 255)")
 op("v_cvt_f32_ubyte2", "VOP1 19", "f32 u32", "d = (float)(a >> 16 & 255)")
 op("v_cvt_f32_ubyte3", "VOP1 20", "f32 u32", "d = (float)(a >> 24)")
 op("v_cvt_pkrtz_f16_f32", "VOP3 662", "u32 f32 f32", "d = f16_toward_zero(a) | (u32)f16_toward_zero(b) << 16")
-op("v_cvt_pk_u8_f32", "VOP3 477", "u32 f32 u32 u32", "u32 at = 8 * (b & 3); d = (c & ~(255u << at)) | u8_from_f32(a) << at")
+op("v_cvt_pk_u8_f32", "VOP3 477", "u32 f32 u32 u32", "d = put_byte(c, b & 3, u8_from_f32(a))")
 op("v_cvt_off_f32_i4", "VOP1 14", "f32 u32", "d = (float)((i32)(a << 28) >> 28) / 16")    # -8 to 7 in sixteenths
 op("v_cvt_pknorm_i16_f32", "VOP3 660", "u32 f32 f32", "d = (u16)snorm16(a) | (u32)(u16)snorm16(b) << 16")
 op("v_cvt_pknorm_u16_f32", "VOP3 661", "u32 f32 f32", "d = unorm16(a) | unorm16(b) << 16")
