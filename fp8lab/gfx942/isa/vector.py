@@ -96,10 +96,11 @@ op("v_msad_u8", "VOP3 484", "u32 u32 u32 u32", "d = c + masked_sad_u8(a, b)")   
 op("v_lerp_u8", "VOP3 461", "u32 u32 u32 u32", "d = average_u8(a, b, c)")                 # c's low bits round up
 
 # --- dot products: the elements of a register with another's, added to c, or to d itself ("c" in the name) ------------
-for opcode, sum, type in ((38, "dot2_i16", "i32"), (39, "dot2_u16", "u32"), (40, "dot4_i8", "i32"), (41, "dot4_u8", "u32"),
-                          (42, "dot8_i4", "i32"), (43, "dot8_u4", "u32")):
+for i, (sum, type) in enumerate((("dot2_i16", "i32"), ("dot2_u16", "u32"), ("dot4_i8", "i32"), ("dot4_u8", "u32"),
+                                 ("dot8_i4", "i32"), ("dot8_u4", "u32"))):
     name, total = f"v_{sum.replace('_', f'_{type}_')}", f"c + {sum}(a, b)"
-    op(name, f"VOP3P {opcode}", f"{type} u32 u32 {type}", f"d = ({type})({total})", clamp=f"d = saturate_{type}({total})")
+    types, clamped = f"{type} u32 u32 {type}", f"d = saturate_{type}({total})"
+    op(name, f"VOP3P {38 + i}", types, f"d = ({type})({total})", clamp=clamped)
 op("v_dot2_f32_f16", "VOP3P 35", "f32 u32 u32 f32", "d = dot2_f16(a, b, c)")               # the low halves first
 op("v_dot2c_f32_f16", "VOP2 55", "+f32 u32 u32", "d = dot2_f16(a, b, d)")
 op("v_dot2c_i32_i16", "VOP2 56", "+i32 u32 u32", "d = (i32)(d + dot2_i16(a, b))")
