@@ -14,8 +14,10 @@ from fp8lab.gfx942.isa import BY_NAME
 
 SCALAR = """
 s_{mov,not}_{b32,b64} s_movk_i32 s_addk_i32 s_mulk_i32 s_cmpk_{eq,lg,gt,ge,lt,le}_{i32,u32}
-s_{add,sub}_{i32,u32} s_addc_u32 s_subb_u32 s_mul_i32 s_mul_hi_{i32,u32} s_{and,or,xor,andn2}_{b32,b64} s_{lshl,lshr}_{b32,b64}
-s_ashr_{i32,i64} s_bfe_{i32,u32,i64,u64} s_{min,max}_{i32,u32} s_abs_i32 s_cselect_{b32,b64} s_cmp_{eq,lg,gt,ge,lt,le}_{i32,u32}
+s_{add,sub}_{i32,u32} s_addc_u32 s_subb_u32 s_mul_i32 s_mul_hi_{i32,u32}
+s_{and,or,xor,andn2}_{b32,b64} s_{lshl,lshr}_{b32,b64}
+s_ashr_{i32,i64} s_bfe_{i32,u32,i64,u64} s_{min,max}_{i32,u32} s_abs_i32
+s_cselect_{b32,b64} s_cmp_{eq,lg,gt,ge,lt,le}_{i32,u32}
 s_cmp_{eq,lg}_u64 s_{and,or,xor,andn2}_saveexec_b64 s_ff1_i32_{b32,b64} s_flbit_i32_{b32,b64} s_bcnt1_i32_{b32,b64}
 s_pack_{ll,lh,hh}_b32_b16 s_getpc_b64 s_swappc_b64 s_setpc_b64
 """
