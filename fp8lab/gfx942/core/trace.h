@@ -6,8 +6,8 @@ enum { BANKS = 32, SECTOR = 32, LINE = 128 };
 // LDS has 32 banks of 4 bytes and serves a wave in groups of lanes, one group a clock: 32 lanes for up to 4 bytes each,
 // 16 for 8, 8 for 12 and 16. A group takes as many clocks as its busiest bank has different dwords. Groups are lanes in
 // a row, except reads of 16 bytes: {0-3, 20-23}, {4-7, 16-19}, {8-11, 28-31}, {12-15, 24-27} and the same plus 32.
-// Source: ROCm, Composable Kernel, "Understanding AMD GPU LDS and Bank Conflicts", for 16 bytes. Of 8 and of 12 bytes AMD
-// says nothing: lanes in a row, as many as fill the banks once, is our assumption.
+// Source: ROCm, Composable Kernel, "Understanding AMD GPU LDS and Bank Conflicts", for 16 bytes. Of 8 and of 12 bytes
+// AMD says nothing: lanes in a row, as many as fill the banks once, is our assumption.
 static u32 group_of(u32 l, u32 size, int read) {
     if (size <= 4) return l / 32;
     if (size <= 8) return l / 16;
