@@ -22,7 +22,7 @@ class Code:
     def html(self):
         rows = "".join(_row(sign, text) for sign, text in self.lines)
         return (f'<figure style="margin:0"><div style="overflow-x:auto;background:{palette.PAPER};color:{palette.INK};'
-                f'border:1px solid {palette.LINE};font:13px/1.45 monospace;white-space:pre" tabindex="0" role="group" '
+                f'border:1px solid {palette.LINE};font:12px/1.5 monospace;white-space:pre" tabindex="0" role="group" '
                 f'aria-label="{html.escape(self.summary, quote=True)}">{rows}</div>'
                 f"<figcaption>{html.escape(self.summary)}</figcaption></figure>")
 
