@@ -1,9 +1,14 @@
 // Every kernel there is: its name, tile, layouts of a and b. The rule that picks one: gemm_launcher.hip.
 //
-//   k   K-contiguous      m, n   M- or N-contiguous      odd   the same, beginning at any byte      any   any strides;
-//   slow
+//   k     K-contiguous      m, n  M- or N-contiguous      odd   the same, beginning at any byte
+//   any   any strides; slow
+//
+// The 64 × 64 tile is for results that give too few CUs a larger one: with K in 4 parts at most, no tile above 7600
+// elements has work for 9 of 10 CUs on 1024 × 512. M- and N-contiguous, its loop is bound by issue slots: for each MFMA
+// two v_perm_b32, a multiply-add and a load of a word, 5 slots where the MFMA takes 4.
 #pragma once
 #include "gemm_kernel.h"
+#include "wave_tile.h"
 
 namespace gemm {
 
@@ -11,8 +16,15 @@ typedef Tile<256, 256, 2, 4> Tile256x256;
 typedef Tile<256, 128, 4, 2> Tile256x128;
 typedef Tile<128, 256, 2, 4> Tile128x256;
 typedef Tile<128, 128, 2, 2> Tile128x128;
-typedef Tile<128, 64, 4, 1> Tile128x64;
 typedef Tile<64, 64, 2, 1> Tile64x64;
+
+template <class Tile, class ALayout, class BLayout>
+GEMM_DEVICE void compute(const Arguments& arg) {
+    if constexpr (__is_same(Tile, WaveTile))
+        gemm_wave_tile<ALayout, BLayout>(arg);
+    else
+        gemm_tile<Tile, ALayout, BLayout>(arg);
+}
 
 }  // namespace gemm
 
@@ -21,21 +33,18 @@ typedef Tile<64, 64, 2, 1> Tile64x64;
     X(gemm_256x128_kk, Tile256x128, KContiguous, KContiguous)                       \
     X(gemm_128x256_kk, Tile128x256, KContiguous, KContiguous)                       \
     X(gemm_128x128_kk, Tile128x128, KContiguous, KContiguous)                       \
-    X(gemm_128x64_kk, Tile128x64, KContiguous, KContiguous)                         \
-    X(gemm_64x64_kk, Tile64x64, KContiguous, KContiguous)                           \
+    X(gemm_64x64_kk, WaveTile, KContiguous, KContiguous)                            \
     X(gemm_256x128_mn, Tile256x128, RowContiguous<true>, RowContiguous<true>)       \
     X(gemm_128x128_mn, Tile128x128, RowContiguous<true>, RowContiguous<true>)       \
-    X(gemm_128x64_mn, Tile128x64, RowContiguous<true>, RowContiguous<true>)         \
-    X(gemm_64x64_mn, Tile64x64, RowContiguous<true>, RowContiguous<true>)           \
+    X(gemm_64x64_mn, WaveTile, RowContiguous<true>, RowContiguous<true>)            \
     X(gemm_256x128_mk, Tile256x128, RowContiguous<true>, KContiguous)               \
     X(gemm_128x128_mk, Tile128x128, RowContiguous<true>, KContiguous)               \
-    X(gemm_64x64_mk, Tile64x64, RowContiguous<true>, KContiguous)                   \
+    X(gemm_64x64_mk, WaveTile, RowContiguous<true>, KContiguous)                    \
     X(gemm_256x128_kn, Tile256x128, KContiguous, RowContiguous<true>)               \
     X(gemm_128x128_kn, Tile128x128, KContiguous, RowContiguous<true>)               \
-    X(gemm_64x64_kn, Tile64x64, KContiguous, RowContiguous<true>)                   \
+    X(gemm_64x64_kn, WaveTile, KContiguous, RowContiguous<true>)                    \
     X(gemm_256x128_odd_mn, Tile256x128, RowContiguous<false>, RowContiguous<false>) \
     X(gemm_128x128_odd_mn, Tile128x128, RowContiguous<false>, RowContiguous<false>) \
-    X(gemm_64x64_odd_mn, Tile64x64, RowContiguous<false>, RowContiguous<false>)     \
     X(gemm_128x128_odd_mk, Tile128x128, RowContiguous<false>, KContiguous)          \
     X(gemm_128x128_odd_kn, Tile128x128, KContiguous, RowContiguous<false>)          \
     X(gemm_64x64_any, Tile64x64, AnyStrides, AnyStrides)
@@ -55,12 +64,12 @@ typedef Tile<64, 64, 2, 1> Tile64x64;
     name(const gemm::u8* a, const gemm::u8* b, const float* a_scale, const float* b_scale, gemm::u16* out, int m,     \
          int n, int k, int a_row_stride, int a_k_stride, int b_row_stride, int b_k_stride, int out_stride, int parts, \
          gemm::f32x4* partial, gemm::u64* arrived, gemm::u64 call) {                                                  \
-        GEMM_BODY(gemm::gemm_tile<gemm::tile, gemm::a_layout, gemm::b_layout>({{a, m, k, a_row_stride, a_k_stride},   \
-                                                                               {b, n, k, b_row_stride, b_k_stride},   \
-                                                                               a_scale,                               \
-                                                                               b_scale,                               \
-                                                                               out,                                   \
-                                                                               out_stride,                            \
-                                                                               parts,                                 \
-                                                                               {partial, arrived, call}});)           \
+        GEMM_BODY(gemm::compute<gemm::tile, gemm::a_layout, gemm::b_layout>({{a, m, k, a_row_stride, a_k_stride},     \
+                                                                             {b, n, k, b_row_stride, b_k_stride},     \
+                                                                             a_scale,                                 \
+                                                                             b_scale,                                 \
+                                                                             out,                                     \
+                                                                             out_stride,                              \
+                                                                             parts,                                   \
+                                                                             {partial, arrived, call}});)             \
     }

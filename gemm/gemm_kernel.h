@@ -17,6 +17,7 @@
 //   it: one multiply-add, and one step of the refill or one fragment.
 // * Past the last block of K the buffers are empty: the loop has no tail, and such loads cost nothing.
 #pragma once
+#include "arguments.h"
 #include "epilogue.h"
 #include "lds.h"
 #include "load.h"
@@ -28,15 +29,6 @@
 #include "transpose.h"
 
 namespace gemm {
-
-struct Arguments {
-    Operand a, b;                    // b: B^T, N rows of K
-    const float *a_scale, *b_scale;  // (K / 128, M), (K / 128, ceil(N / 128))
-    u16* out;                        // (M, N) bfloat16, rows out_stride elements apart
-    int out_stride;
-    int parts;            // into which K is split
-    Workspace workspace;  // for more than one
-};
 
 template <class Tile, class ALayout, class BLayout>
 GEMM_DEVICE void gemm_tile(const Arguments& arg) {
@@ -67,8 +59,8 @@ GEMM_DEVICE void gemm_tile(const Arguments& arg) {
     int blocks_to_load = blocks;
     auto advance_tiles = [&] {
         blocks_to_load--;
-        a_source.advance(blocks_to_load > 0);
-        b_source.advance(blocks_to_load > 0);
+        a_source.advance(block_k, blocks_to_load > 0);
+        b_source.advance(block_k, blocks_to_load > 0);
     };
 
     // What I multiply.
@@ -165,7 +157,8 @@ GEMM_DEVICE void gemm_tile(const Arguments& arg) {
     total[mi - 1][1][3] = __builtin_fmaf(part[0][1][3], scale, total[mi - 1][1][3]);
 
     if (arg.parts > 1 && !reduce_parts<Tile>(total, arg.workspace, at, arg.parts, thread, lds)) return;
-    store<Tile>(total, arg.out, m, n, arg.out_stride, at.row, wave_row, at.column + wave_column, lane);
+    Output out(arg.out, m, n, arg.out_stride, at.row, Tile::m);
+    store<Tile>(total, out, wave_row, at.column + wave_column, lane);
 }
 
 }  // namespace gemm

@@ -81,8 +81,8 @@ struct KContiguous {
         GEMM_DEVICE u32x4 chunk(u32 offset) const {
             return __builtin_amdgcn_raw_buffer_load_b128(buffer(base, bytes), offset, k_offset, 0);
         }
-        GEMM_DEVICE void advance(bool more) {
-            k_offset += block_k;
+        GEMM_DEVICE void advance(int k, bool more) {
+            k_offset += k;
             bytes = more ? bytes : 0;
         }
     };
@@ -114,8 +114,8 @@ struct AnyStrides {
             }
             return packed;
         }
-        GEMM_DEVICE void advance(bool more) {
-            base += i64(block_k) * k_stride;
+        GEMM_DEVICE void advance(int k, bool more) {
+            base += i64(k) * k_stride;
             bytes = more ? bytes : 0;
         }
     };

@@ -26,8 +26,8 @@ struct RowContiguous {
             bytes = w.any ? skew + (block_k - 1) * k_stride + x.rows - w.first_row : 0;
         }
         GEMM_DEVICE u32 shift(int k) const { return aligned ? 0 : (skew + k % 4 * k_stride) % 4; }
-        GEMM_DEVICE void advance(bool more) {
-            base += i64(block_k) * k_stride;
+        GEMM_DEVICE void advance(int k, bool more) {
+            base += i64(k) * k_stride;
             bytes = more ? bytes : 0;
         }
     };

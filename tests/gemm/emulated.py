@@ -44,20 +44,12 @@ class Problem:
 
     @classmethod
     def random(cls, m, n, k, seed=0):
+        """Normally distributed codes and scales, as in the contest."""
         rng = np.random.default_rng([seed, m, n, k])
-        a, b = (rng.standard_normal((rows, k)).astype(np.float32).astype(F8) for rows in (m, n))
+        codes = rng.standard_normal(1 << 16, np.float32).astype(F8)  # drawing from these is quick for large matrices
+        a, b = (codes[rng.integers(0, 1 << 16, (rows, k), np.uint16)] for rows in (m, n))
         a_scale = rng.standard_normal((k // 128, m), np.float32)
         return cls(a, b, a_scale, rng.standard_normal((k // 128, -(-n // 128)), np.float32))
-
-    @classmethod
-    def of_any_codes(cls, m, n, k):
-        """The same from random bytes other than NaN; quicker to make, for the largest shapes."""
-        rng = np.random.default_rng([m, n, k])
-        a, b = (rng.integers(1, 256, (rows, k), np.uint8) for rows in (m, n))
-        for codes in (a, b):
-            codes[codes == 0x80] = 0
-        a_scale = rng.standard_normal((k // 128, m), np.float32)
-        return cls(a.view(F8), b.view(F8), a_scale, rng.standard_normal((k // 128, -(-n // 128)), np.float32))
 
     def reference(self, rows=slice(None), columns=slice(None)):
         """The float64 value, or some rows and columns of it."""
@@ -89,10 +81,24 @@ def tile(name):
     return tuple(int(x) for x in name.split("_")[1].split("x"))
 
 
-def launch(name, problem, parts=1, device=None, a=None, b=None, out=None, shuffle_seed=None, groups=None):
+def workgroup(name, m, n, parts, row, column, part):
+    """Number of the workgroup that computes a part of the tile at (row, column) of the grid of tiles; see tile.h."""
+    tile_m, tile_n = tile(name)
+    rows, columns = -(-m // tile_m), -(-n // tile_n)
+    band = row // 4 * 4  # tiles are counted down columns of bands of four rows
+    at = part * rows * columns + band * columns + column * min(4, rows - band) + row - band
+    each, more = divmod(rows * columns * parts, 8)  # workgroups of each XCD, and how many XCDs have one more
+    first = [xcd * each + min(xcd, more) for xcd in range(8)]
+    xcd = max(x for x in range(8) if first[x] <= at)
+    return (at - first[xcd]) * 8 + xcd
+
+
+def launch(name, problem, parts=1, device=None, a=None, b=None, out=None, shuffle_seed=None, workgroups=None,
+           call=CALL):  # fmt: skip
     """Run one configuration; return (out as bfloat16 bits (M, N), Run).
 
-    Operands and out that are not given are made as the name says. groups: run only so many workgroups.
+    Operands and out that are not given are made as the name says; out is full of a NaN that no kernel makes.
+    workgroups: run only these.
     """
     kernel = name if hasattr(name, "resources") else kernels()[name]
     name = kernel.name
@@ -105,10 +111,10 @@ def launch(name, problem, parts=1, device=None, a=None, b=None, out=None, shuffl
     tiles = -(-m // tile_m) * -(-n // tile_n)
     partial, arrived = garbage(name, tiles, parts)
     run = (device or Device()).launch(
-        kernel, (groups or tiles * parts,), (kernel.resources.workgroup_size,),
+        kernel, (tiles * parts,), (kernel.resources.workgroup_size,),
         [a, b, problem.a_scale, problem.b_scale, out, m, n, k, a_row, a_k, b_row, b_k, out.strides[0] // 2, parts,
-         partial, arrived, CALL], shuffle_seed=shuffle_seed)  # fmt: skip
-    if parts > 1:
+         partial, arrived, call], shuffle_seed=shuffle_seed, workgroups=workgroups)  # fmt: skip
+    if parts > 1 and workgroups is None:
         assert not arrived.any(), "a repeated call would find the counters of this one"
     return out, run
 

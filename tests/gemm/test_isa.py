@@ -8,9 +8,9 @@ from fp8lab.report import traffic
 
 LARGE = [name for name in names() if tile(name) >= (128, 128)]
 
-# Passes of the loop for each pass of its MFMAs, by llvm-mca-22. What bounds 64-column tiles: half of the MFMAs for the
-# same scales, barriers and bookkeeping, and a transposition that fills every issue slot.
-MOST_PASSES = {"256x256_kk": 1.08, "kk": 1.13, "256x128_mn": 1.18, "mn": 1.22, "mk": 1.20, "kn": 1.20, "odd": 1.40}
+# Passes of the loop for each pass of its MFMAs, by llvm-mca-22. What bounds 64x64_mn: gemm_configs.h.
+MOST_PASSES = {"256x256_kk": 1.08, "kk": 1.13, "256x128_mn": 1.18, "mn": 1.22, "64x64_mn": 1.44, "mk": 1.20, "kn": 1.20,
+               "odd": 1.40}  # fmt: skip
 # LDS clocks for each clock of MFMA, from every address of a launch; the rough proof's figures.
 MOST_LDS = {(128, 128): 0.75, (256, 128): 0.69, (128, 256): 0.69, (256, 256): 0.50}
 
@@ -34,13 +34,13 @@ def test_the_loop_has_no_instruction_that_would_stop_it(name):
     assert loop.count("v_pk_fma") == 0  # does not issue beside an MFMA
     assert loop.count("s_load", "s_buffer_load") == 0  # out of order with LDS: its wait would be for everything
     assert loop.count("v_accvgpr", "scratch_") == 0
-    assert loop.count("s_barrier") == 2
+    assert loop.count("s_barrier") == (2 if loop.count("ds_") else 0)
     if not name.endswith("any"):
         assert min(loop.vmcnt) > 0
 
 
 @pytest.mark.skipif(find_mca() is None, reason="llvm-mca is not on PATH; Debian's package llvm-22 has it")
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("name", [name for name in names() if not name.endswith("any")])
 def test_the_loop_takes_little_longer_than_its_mfmas(name):
     loop = main_loop(kernels()[name])
     assert loop.passes() / loop.mfma_passes <= limit(name)
@@ -52,3 +52,8 @@ def test_lds_is_busy_for_less_time_than_the_matrix_pipe(name):
     seen = traffic(main_loop(kernels()[name]), run, workgroups=1)
     assert 0 < seen.lds_per_mfma <= MOST_LDS[tile(name)]
     assert seen.conflicts == 0
+
+
+@pytest.mark.parametrize("name", [name for name in names() if tile(name) == (64, 64) and not name.endswith("any")])
+def test_the_loop_of_a_small_tile_leaves_lds_alone(name):
+    assert main_loop(kernels()[name]).count("ds_") == 0

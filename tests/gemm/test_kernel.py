@@ -1,16 +1,15 @@
-"""The gfx942 kernel computes the op: every configuration, every edge, on the emulator with all its checks."""
+"""The gfx942 kernel computes the op, in every configuration of the table; on the emulator with all its checks."""
+
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-
-pytest.importorskip("fp8lab.gfx942", reason="the emulator is not there")
-
 from emulated import F8, FLAGS, SOURCES, Problem, assert_close, kernels, launch, layouts, names, place, tile, ulps
+from host import launched
+from host import problem as gemm_problem
 
 from fp8lab import toolchain
 from fp8lab.gfx942 import CodeObject, Device
-
-SIZES = (1, 15, 16, 17, 63, 64, 65, 127, 128, 129, 255, 256, 257, 575, 576)
 
 
 def skewed_kernel(skew):
@@ -34,43 +33,51 @@ def sizes(name):
 
 
 @pytest.mark.parametrize("name", names())
-def test_a_configuration_is_right_and_clean(name):
-    m, n = sizes(name)
-    problem = Problem.random(m, n, 384)
-    out, run = launch(name, problem)
-    assert run.findings == []
-    assert_close(out, problem)
-
-
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("name", ["gemm_128x128_kk", "gemm_128x128_odd_mn", "gemm_64x64_any"])
-def test_every_size_around_a_tile_edge_is_right(name, size):
-    for m, n in ((size, 33), (33, size)):
-        problem = Problem.random(m, n, 256)
-        out, run = launch(name, problem)
-        assert run.findings == [], (m, n)
-        assert_close(out, problem)
-
-
-@pytest.mark.parametrize("name", ["gemm_256x256_kk", "gemm_256x128_mn", "gemm_64x64_mk", "gemm_128x128_odd_kn"])
 @pytest.mark.parametrize("k", [0, 128, 256, 7168])
 def test_every_length_of_k_is_right(name, k):
-    problem = Problem.random(64, 64, k)
+    problem = Problem.random(48, 64, k)
     out, run = launch(name, problem)
     assert run.findings == []
     assert_close(out, problem) if k else np.testing.assert_array_equal(out, 0)
 
 
-@pytest.mark.parametrize("parts", [2, 3, 4])
-@pytest.mark.parametrize("name", ["gemm_128x128_mn", "gemm_64x64_kk", "gemm_256x256_kk"])
-def test_splitting_k_gives_the_same_bits_in_any_order(name, parts):
-    problem = Problem.random(132, 136, 640)
-    first, run = launch(name, problem, parts)
-    assert run.findings == []
-    assert_close(first, problem)
-    for seed in range(3):
-        again, _ = launch(name, problem, parts, Device(checks="none"), shuffle_seed=seed)
+@pytest.mark.parametrize("name", names())
+def test_splitting_k_gives_the_same_bits_in_any_order_of_workgroups(name):
+    problem = Problem.random(*sizes(name), 640)
+    for parts in (2, 3, 4):
+        first, run = launch(name, problem, parts, shuffle_seed=parts)
+        assert run.findings == []
+        assert_close(first, problem)
+        again, _ = launch(name, problem, parts, Device(checks="none"))
         np.testing.assert_array_equal(again, first)
+
+
+def test_workgroups_may_run_in_any_order():
+    problem = Problem.random(300, 400, 128)
+    first, _ = launch("gemm_64x64_mn", problem)
+    for seed in range(3):
+        again, run = launch("gemm_64x64_mn", problem, shuffle_seed=seed)
+        assert run.findings == []
+        np.testing.assert_array_equal(again, first)
+
+
+def test_calls_on_several_streams_do_not_meet():
+    """Four threads, each with its own stream, workspace and result, running at the same time."""
+
+    def call(seed):
+        data = Problem.random(68, 136, 3584, seed)
+        choice = launched(gemm_problem(68, 136, 3584), stream=seed)
+        assert choice.stream == (seed or None)
+        out, run = launch(choice.name, data, choice.parts, Device(threads=1), shuffle_seed=seed, call=choice.call)
+        return data, choice, out, run
+
+    with ThreadPoolExecutor(4) as threads:
+        done = list(threads.map(call, range(4)))
+    assert len({choice.call for _, choice, _, _ in done}) == 4
+    for data, choice, out, run in done:
+        assert choice.parts > 1
+        assert run.findings == []
+        assert_close(out, data)
 
 
 @pytest.mark.parametrize("n", [40, 36, 34, 33])
@@ -100,14 +107,28 @@ def test_rows_may_have_a_larger_pitch():
     assert_close(out, problem)
 
 
-@pytest.mark.parametrize("scale", [-3.0, 0.0, 1e-30, 1e30])
-def test_scales_of_any_size_and_sign_are_applied(scale):
-    problem = Problem.random(64, 200, 256)
-    problem.a_scale[1] = scale
-    problem.b_scale[0, 1] = -2.5
-    out, run = launch("gemm_128x128_kk", problem)
+@pytest.mark.parametrize("name", names())
+def test_scales_of_any_size_and_sign_are_applied(name):
+    """Negative, zero, below the smallest normal float32, so large that bfloat16 overflows; rows of each kind."""
+    problem = Problem.random(*sizes(name), 512)
+    kinds = np.array([-3.0, 0.0, 1e-41, 1e-30, 1e30, 3e38], np.float32)
+    problem.a_scale[:] = kinds[np.add.outer(np.arange(4), np.arange(len(problem.a))) % 6]
+    problem.a_scale[:, ::7] = 0
+    problem.b_scale[:] = 1, -1
+    out, run = launch(name, problem)
     assert run.findings == []
+    exact = problem.reference()
+    assert (np.abs(exact) > 3.4e38).any() and (exact[::7] == 0).all()
+    assert (ulps(out, exact) <= 1).mean() >= 0.999
+
+
+@pytest.mark.parametrize("name", names())
+def test_tiny_results_are_not_flushed_to_zero(name):
+    problem = Problem.random(*sizes(name), 128)
+    problem.a_scale[:], problem.b_scale[:] = 1e-41, 1
+    out, _ = launch(name, problem)
     assert (ulps(out, problem.reference()) <= 1).mean() >= 0.999
+    assert (out & 0x7FFF).any()
 
 
 def test_ties_are_rounded_to_even():
@@ -120,14 +141,17 @@ def test_ties_are_rounded_to_even():
     np.testing.assert_array_equal(out[:, 0], 0x3F80 + (steps + 1) // 2 * 2)
 
 
-def test_a_nan_code_makes_its_row_or_column_nan_and_no_other():
-    problem = Problem.random(64, 64, 256)
+@pytest.mark.parametrize("name", names())
+def test_a_nan_code_makes_its_row_or_column_nan_and_no_other(name):
+    m, n = sizes(name)
+    problem = Problem.random(m, n, 256)
     problem.a[5, 200] = problem.b[9, 3] = F8(np.nan)
-    out, _ = launch("gemm_128x128_mn", problem)
-    expected = np.zeros((64, 64), bool)
+    out, run = launch(name, problem)
+    assert run.findings == []
+    expected = np.zeros((m, n), bool)
     expected[5], expected[:, 9] = True, True
     np.testing.assert_array_equal((out & 0x7FFF) > 0x7F80, expected)
-    assert (ulps(out, problem.reference()) <= 1).all()
+    assert (ulps(out, problem.reference()) <= 1).mean() >= 0.999
 
 
 def test_all_layouts_give_the_same_bits():
