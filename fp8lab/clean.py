@@ -16,7 +16,8 @@ from pathlib import Path
 
 from fp8lab.localbuild import ROOT
 
-GENERATED = ("build", "build-emulated", "build-ext", "torch-ext/*/_ops.py", "torch-ext/registration.h", "metadata-*.json")
+GENERATED = ("build", "build-emulated", "build-ext", "torch-ext/*/_ops.py", "torch-ext/registration.h",
+             "metadata-*.json")
 
 
 def configure(parser):

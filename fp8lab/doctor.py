@@ -149,7 +149,8 @@ def built_kernel():
     variants = sorted(path.parent.name for path in root.glob("build/*/metadata.json"))
     if not variants:
         return Finding("gemm, built here", "no", "make build", needed=True)
-    return Finding("gemm, built here", ", ".join(variants))
+    emulated = " (and for the emulator)" if list(root.glob("build-emulated/*/metadata.json")) else ""
+    return Finding("gemm, built here", ", ".join(variants) + emulated)
 
 
 def notebook_front_end():

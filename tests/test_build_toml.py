@@ -1,5 +1,7 @@
 """build.toml: kernel-builder's own parser accepts ours, and check() finds what that parser lets through."""
 
+import tomllib
+
 import pytest
 from kernels._rust import Backend, Build
 
@@ -48,8 +50,15 @@ def problems(project):
 
 @pytest.mark.kernels_ci
 def test_ours_is_what_kernel_builder_reads():
-    assert Backend.CPU in Build.open(ROOT).general.backends
+    assert Build.open(ROOT).general.backends == [Backend.CPU, Backend.ROCm]
     assert check(ROOT) == []
+
+
+def test_every_source_of_the_gpu_kernel_is_listed():
+    """What Nix does not copy is missing there and only there; a header that a macro includes check() cannot see."""
+    section = tomllib.loads((ROOT / "build.toml").read_text())["kernel"]["gemm_rocm"]
+    assert set(section["src"]) == {f"gemm/{path.name}" for path in (ROOT / "gemm").iterdir() if path.is_file()}
+    assert section["rocm-archs"] == ["gfx942"]
 
 
 def test_a_good_file_has_no_findings(project):

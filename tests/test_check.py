@@ -3,11 +3,12 @@
 import json
 import shutil
 import subprocess
+import tomllib
 
 import kernel_repository
 import pytest
 
-from fp8lab import check
+from fp8lab import check, localbuild
 
 needs_nix = pytest.mark.skipif(not shutil.which("nix"), reason="Nix is not installed (Debian: nix-bin)")
 
@@ -162,6 +163,18 @@ def test_the_published_variants_follow_backends_and_stable_abi(root):
     assert check.published(root) == [
         "torch-stable-abi210-cpu-x86_64-linux", "torch-stable-abi210-cpu-aarch64-linux",
         "torch-stable-abi210-rocm71-x86_64-linux", "torch-stable-abi210-rocm72-x86_64-linux"]
+
+
+def test_this_repository_would_publish_one_variant_a_system_and_rocm_version():
+    assert check.published(kernel_repository.ROOT) == [
+        "torch-stable-abi210-cpu-x86_64-linux", "torch-stable-abi210-cpu-aarch64-linux",
+        "torch-stable-abi210-rocm71-x86_64-linux", "torch-stable-abi210-rocm72-x86_64-linux"]
+
+
+def test_a_local_rocm_build_has_the_name_of_one_that_is_published(monkeypatch):
+    config = tomllib.loads((kernel_repository.ROOT / "build.toml").read_text())
+    monkeypatch.setattr(localbuild.platform, "machine", lambda: "x86_64")
+    assert localbuild._variant_name(config, "rocm") in check.published(kernel_repository.ROOT)
 
 
 def test_the_command_prints_findings_and_what_this_torch_picks(root, capsys):

@@ -7,8 +7,9 @@ import pytest
 
 from fp8lab.cli import main
 
-GENERATED = ("build/torch-cpu/__init__.py", "build-ext/cpu/build.ninja", "torch-ext/tiny/_ops.py",
-             "torch-ext/registration.h", "metadata-cpu.json", "metadata-rocm.json")
+GENERATED = ("build/torch-cpu/__init__.py", "build-emulated/torch-cpu/__init__.py", "build-ext/cpu/build.ninja",
+             "torch-ext/tiny/_ops.py", "torch-ext/registration.h", "metadata-cpu.json", "metadata-rocm.json")
+FOLDERS = "build/", "build-emulated/", "build-ext/"
 
 
 @pytest.fixture
@@ -34,8 +35,8 @@ def test_only_what_was_generated_goes_and_each_is_named(root, capsys):
     before = files(root)
     said = clean(root, capsys)
     gone = before - files(root)
-    assert gone == {name for name in before if name.startswith(("build/", "build-ext/"))} | set(GENERATED[2:])
-    for name in ("build", "build-ext", *GENERATED[2:]):
+    assert gone == {name for name in before if name.startswith(FOLDERS)} | set(GENERATED[3:])
+    for name in ("build", "build-emulated", "build-ext", *GENERATED[3:]):
         assert f"removed: {name} (" in said
     assert "removed: metadata-cpu.json (4 bytes)" in said
     assert clean(root, capsys) == "nothing to remove\n"
