@@ -30,7 +30,11 @@ EM_AMDGPU, EF_MACH, MACH_GFX942 = 224, 0xFF, 0x4C
 PT_LOAD, SHT_SYMTAB, SHT_DYNSYM, SHT_NOTE, SHT_REL = 1, 2, 11, 7, 9
 SHT_RELA, R_RELATIVE64 = 4, 13
 NT_AMDGPU_METADATA, STT_OBJECT, STT_FUNC = 32, 1, 2
-LARGEST_IMAGE = 1 << 30  # bytes of memory a code object may ask for; a damaged header asks for more
+DAMAGE = (struct.error, IndexError, KeyError, UnicodeDecodeError, TypeError, OverflowError, AttributeError)
+LARGEST_IMAGE = 1 << 28  # bytes of memory a code object may ask for; a damaged header asks for more
+LARGEST_NUMBER = 1 << 17  # bytes of arguments, or of scratch a lane: 13 bits of KiB a wave
+NUMBERS = (".vgpr_count", ".agpr_count", ".sgpr_count", ".max_flat_workgroup_size", ".vgpr_spill_count",
+           ".sgpr_spill_count")  # fmt: skip
 
 
 class CodeObjectError(ValueError):
@@ -152,7 +156,7 @@ class CodeObject:
         self._data = _unbundle(bytes(data), origin)
         try:
             self._read()
-        except (struct.error, IndexError, KeyError, UnicodeDecodeError, TypeError, OverflowError) as error:
+        except DAMAGE as error:
             raise CodeObjectError(f"{origin}: damaged code object ({type(error).__name__}: {error})") from error
 
     @classmethod
@@ -176,7 +180,7 @@ class CodeObject:
         sections = self._sections()
         self._relocate(sections)
         self.symbols = self._symbols(sections)
-        metadata = {k[".name"]: k for k in self._metadata(sections).get("amdhsa.kernels", [])}
+        metadata = {k[".name"]: self._checked(k) for k in self._metadata(sections)["amdhsa.kernels"]}
         self.kernels, self.functions, self.variables = {}, {}, {}
         for name, (value, size, kind) in self.symbols.items():
             if kind == STT_FUNC and size:
@@ -190,6 +194,17 @@ class CodeObject:
                 raise CodeObjectError(f"{self.origin}: kernel {name} is in the metadata but its symbols are not")
             descriptor = self._descriptor(self.symbols[f"{name}.kd"][0])
             self.kernels[name] = Kernel(self, name, descriptor, about, *self.functions[name])
+
+    def _checked(self, about):
+        """The metadata of a kernel, if what is used of it is of the right kind."""
+        numbers = [about.get(key, 0) for key in NUMBERS]
+        for argument in about.get(".args", []):
+            numbers += [argument[".offset"], argument[".size"]]
+            if not isinstance(argument[".value_kind"], str) or not isinstance(argument.get(".name", ""), str):
+                raise CodeObjectError(f"{self.origin}: an argument of {about['.name']!r} has no name or kind")
+        if not isinstance(about[".name"], str) or not all(type(n) is int and 0 <= n <= LARGEST_NUMBER for n in numbers):
+            raise CodeObjectError(f"{self.origin}: the metadata of {about['.name']!r} has no sizes: {numbers}")
+        return about
 
     def _check(self, address, size, what):
         if not 0 <= address <= address + size <= len(self.image):
@@ -207,7 +222,7 @@ class CodeObject:
             if kind != PT_LOAD:
                 continue
             if at + in_file > len(data) or in_file > in_memory or address + in_memory > LARGEST_IMAGE:
-                raise CodeObjectError(f"{self.origin}: segment {i} reaches outside the file or past 1 GiB of memory")
+                raise CodeObjectError(f"{self.origin}: segment {i} reaches outside the file or past 256 MiB of memory")
             loads.append((at, address, in_file, in_memory))
         if not loads:
             raise CodeObjectError(f"{self.origin}: no loadable segment; link the object (ld.lld -shared) first")
@@ -247,7 +262,8 @@ class CodeObject:
             names = self._data[names_at : names_at + names_size]
             for position in range(at, at + size - 23, 24):
                 name_at, info, _, section, value, length = struct.unpack_from("<IBBHQQ", self._data, position)
-                name = names[name_at : names.index(b"\0", name_at) if b"\0" in names[name_at:] else None].decode()
+                end = names.find(b"\0", name_at)
+                name = names[name_at : end if end >= 0 else None].decode()
                 if name and section:
                     symbols[name] = (value, length, info & 15)
         return symbols
@@ -274,9 +290,13 @@ class CodeObject:
         rsrc3, rsrc1, rsrc2 = struct.unpack_from("<III", self.image, at + 44)
         properties, preload = struct.unpack_from("<HH", self.image, at + 56)
         self._check(at + offset, 4, "kernel entry")
-        return Descriptor(
-            lds, scratch, kernarg, at + offset, rsrc1, rsrc2, rsrc3, properties, preload & 0x7F, preload >> 7
-        )
+        words, first = preload & 0x7F, preload >> 7
+        if kernarg > LARGEST_NUMBER or scratch > LARGEST_NUMBER or words > 16 or 4 * (words + first) > kernarg + 64:
+            raise CodeObjectError(
+                f"{self.origin}: a kernel descriptor asks for {kernarg} bytes of arguments, {words} words of them from "
+                f"word {first} in registers, and {scratch} bytes of scratch a lane, which no gfx942 has"
+            )
+        return Descriptor(lds, scratch, kernarg, at + offset, rsrc1, rsrc2, rsrc3, properties, words, first)
 
 
 def decode_range(image, start, end):
@@ -330,7 +350,7 @@ def _decompress(data, origin):
         format, start = COMPRESSED_SIZES[version]
         (size,) = struct.unpack_from(format, data, 8)
         if size > LARGEST_IMAGE:
-            raise CodeObjectError(f"{origin}: a compressed bundle of {size} bytes, more than 1 GiB")
+            raise CodeObjectError(f"{origin}: a compressed bundle of {size} bytes, more than 256 MiB")
         if method == 0:
             bundle = zlib.decompressobj().decompress(data[start:], size)
         else:

@@ -16,7 +16,18 @@ import struct
 from fp8lab.gfx942.decode_memory import ds, flat, mubuf, smem
 from fp8lab.gfx942.decode_vector import vop3, vop12c
 from fp8lab.gfx942.instruction import Instruction, gpr_index_text
-from fp8lab.gfx942.operands import CONSTANT, DecodeError, Operand, bits, row, source, words_of
+from fp8lab.gfx942.operands import (
+    CONSTANT,
+    NONE,
+    VGPR,
+    DecodeError,
+    Operand,
+    bits,
+    past_the_last,
+    row,
+    source,
+    words_of,
+)
 
 
 def decode(code, address=0):
@@ -37,11 +48,33 @@ def decode_one(code, at, address):
     if not words:
         raise DecodeError(f"{address:#x}: the code ends inside an instruction ({len(code) - at} bytes left)")
     try:
-        return _decode(words, address)
+        instruction = _decode(words, address)
     except IndexError:
         raise DecodeError(
             f"{address:#x}: the code ends inside an instruction that starts with {words[0]:#010x}"
         ) from None
+    _check_registers(instruction)
+    return instruction
+
+
+def _check_registers(i):
+    """Refuse what the encoding can say and the hardware has not: the core trusts every register number."""
+    for operand in (*i.dst, *i.src):
+        if operand.number != NONE and operand.number + operand.words > past_the_last(operand.number):
+            raise DecodeError(f"{i.address:#x}: {i.name} with {operand}, past the last register")
+    for operand in i.dst:
+        if CONSTANT <= operand.number < VGPR:
+            raise DecodeError(f"{i.address:#x}: {i.name} writes operand {operand.number}, which is no register")
+    vector_only = ()
+    if i.op.family == "matrix":
+        vector_only = i.src if i.op.more["sparse"] or i.src[2].number != CONSTANT else i.src[:2]
+    elif i.name in ("v_readlane_b32", "v_readfirstlane_b32"):
+        vector_only = i.src[:1]
+    elif i.op.more.get("swap"):
+        vector_only = [*i.dst, *i.src]
+    for operand in vector_only:
+        if operand.number < VGPR:
+            raise DecodeError(f"{i.address:#x}: {i.name} with {operand}, needs a vector register there")
 
 
 def _decode(words, address):

@@ -60,13 +60,15 @@ class Device:
                 out of bounds stops the launch with KernelFault, as a GPU's memory fault would
     mfma        "exact": bit for bit; "fast": FP8 sums rounded once, not as the hardware's
     hang_after  wave instructions without any progress in the whole launch after which it counts as hung
+    step_limit  instructions that one wave may run, more or less, before it counts as hung too; None: without end
     """
 
-    def __init__(self, threads=None, checks="all", mfma="exact", hang_after=20_000_000):
+    def __init__(self, threads=None, checks="all", mfma="exact", hang_after=20_000_000, step_limit=None):
         if mfma not in ("exact", "fast"):
             raise ValueError(f"mfma is {mfma!r}, needs 'exact' or 'fast'")
         self.threads = threads or os.cpu_count() or 1
-        self.checks, self._check_bits, self.mfma, self.hang_after = checks, parse_checks(checks), mfma, hang_after
+        self.checks, self._check_bits, self.mfma = checks, parse_checks(checks), mfma
+        self.hang_after, self.step_limit = hang_after, step_limit or 0
 
     def launch(self, kernel, grid, block, args, dynamic_lds=0, shuffle_seed=None, trace=None, workgroups=None):
         """Run kernel over grid workgroups of block lanes each, and return the Run.
@@ -164,6 +166,7 @@ class Device:
             threads=self.threads,
             max_resident=_resident(threads, lds),
             hang_after=self.hang_after,
+            step_limit=self.step_limit,
             workgroups=grid[0] * grid[1] * grid[2],
             finding_limit=256,
             code_index=program.code_index.ctypes.data,
@@ -408,6 +411,7 @@ class _Launch(ctypes.Structure):
         ]
         + [
             ("hang_after", ctypes.c_uint64),
+            ("step_limit", ctypes.c_uint64),
             ("order", ctypes.c_void_p),
             ("workgroups", ctypes.c_uint32),
             ("counts", ctypes.c_void_p),

@@ -171,7 +171,8 @@ def _message(kind, r, buffers):
         )
     if kind == "hang":
         where = "waits at s_barrier" if address else "still runs"
-        return f"nothing has been stored, passed or ended for long, and this wave {where}"
+        why = "the step limit is reached" if size else "nothing has been stored, passed or ended for long"
+        return f"{why}, and this wave {where}"
     if kind == "trap":
         return f"s_trap {address}: the kernel gave up (an assertion or __builtin_trap)"
     if kind == "bad-jump":

@@ -90,6 +90,13 @@ def no_literal(op, address):
     return literal
 
 
+def past_the_last(number):
+    """One past the last number of the registers that this one is among; a constant has room for any number of words."""
+    if number >= VGPR:
+        return AGPR if number < AGPR else AGPR + 256
+    return CONSTANT if number < CONSTANT else NONE if number == CONSTANT else number + 1
+
+
 # --- operands ---------------------------------------------------------------------------------------------------------
 
 

@@ -6,7 +6,7 @@ The layout of RECORD is struct Ins of core/state.h; a test and core.sizes() hold
 import numpy as np
 
 from fp8lab.gfx942.isa import BY_NAME
-from fp8lab.gfx942.operands import CONSTANT, EXEC, NONE, VCC, VGPR, words_of
+from fp8lab.gfx942.operands import CONSTANT, EXEC, NONE, VCC, VGPR, DecodeError, words_of
 
 RECORD = np.dtype(
     [

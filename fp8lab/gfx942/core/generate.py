@@ -167,7 +167,7 @@ def _vector(op, meaning):
         return _packed(op, meaning)
     if op.more.get("swap"):
         return [
-            "u32 *D = w->v[in->d - VGPR], *E = w->v[in->src[0] - VGPR];",
+            "u32 *D = w->v[in->d - VGPR], *E = w->v[in->e - VGPR];",
             f"EACH_ACTIVE(pair(w, EXEC)) {{ u32 d = D[l], e = E[l]; {meaning}; D[l] = d; E[l] = e; }}",
         ]
     lines, loop = [], []

@@ -231,6 +231,14 @@ static int release_barrier(Workgroup* g) {  // returns whether a barrier opened
     return 1;
 }
 
+static void name_waiting_waves(Workgroup* g, u32 is_limit) {
+    for (u32 i = 0; i < g->waves; i++)
+        if (g->wave[i].state != ENDED) {
+            const Ins* at = g->wave[i].state == AT_BARRIER ? g->wave[i].pc - 1 : g->wave[i].pc;
+            report(&g->wave[i], at, FOUND_HANG, 0, g->wave[i].state == AT_BARRIER, is_limit, 0);
+        }
+}
+
 // Give every wave that can run a slice. Returns ENDED when all have ended, FAULTED, or RUNNING.
 static WaveState run_slice(Workgroup* g, u64* counts, Traffic* traffic) {
     Launch* launch = g->launch;
@@ -247,6 +255,10 @@ static WaveState run_slice(Workgroup* g, u64* counts, Traffic* traffic) {
             else if (launch->checks || w->mode & 15 || w->indexed) run_careful(w, SLICE);
             else run_plain(w, SLICE);
             if (w->state == FAULTED) return FAULTED;
+            if (launch->step_limit && w->executed >= launch->step_limit && w->state != ENDED) {
+                name_waiting_waves(g, 1);
+                return FAULTED;
+            }
             if (w->state == ENDED) g->progressed = 1;
         }
         ended += w->state == ENDED;
@@ -256,14 +268,6 @@ static WaveState run_slice(Workgroup* g, u64* counts, Traffic* traffic) {
     release_barrier(g);
     g->idle = g->progressed ? 0 : g->idle + (after - before);
     return RUNNING;
-}
-
-static void name_waiting_waves(Workgroup* g) {
-    for (u32 i = 0; i < g->waves; i++)
-        if (g->wave[i].state != ENDED) {
-            const Ins* at = g->wave[i].state == AT_BARRIER ? g->wave[i].pc - 1 : g->wave[i].pc;
-            report(&g->wave[i], at, FOUND_HANG, 0, g->wave[i].state == AT_BARRIER, 0, 0);
-        }
 }
 
 // The next workgroup for a thread: a new one while the device has room and none is parked for long, else a parked one.
@@ -328,7 +332,7 @@ static void* run_thread(void* argument) {
             __atomic_add_fetch(&launch->progress, 1, __ATOMIC_RELAXED);
         } else launch->failed = 1;
         pthread_mutex_unlock(launch->lock);
-        if (state == FAULTED && g->idle > launch->hang_after) name_waiting_waves(g);
+        if (state == FAULTED && g->idle > launch->hang_after) name_waiting_waves(g, 0);
         if (state != RUNNING) end_workgroup(g);
     }
     pthread_mutex_lock(launch->lock);

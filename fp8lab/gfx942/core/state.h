@@ -219,8 +219,8 @@ struct Launch {
     u64 kernarg, dispatch_packet, code_base;
     const Range* ranges;
     u32 range_count, checks, trace, fast_mfma, threads, max_resident, finding_limit;
-    u64 hang_after;
-    const u32* order;  // workgroups in the order they start
+    u64 hang_after, step_limit;  // step_limit: instructions that one wave may run, 0 without end
+    const u32* order;            // workgroups in the order they start
     u32 workgroups;
     u64* counts;       // [instructions]
     Traffic* traffic;  // [instructions]
