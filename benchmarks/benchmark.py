@@ -1,4 +1,7 @@
-"""The op in the `kernels` library's benchmark format: `kernels benchmark .` times and verifies each workload."""
+"""The op in the `kernels` library's benchmark format: `kernels benchmark .` times and verifies each workload.
+
+With a ROCm torch on a MI300X it takes the HIP kernel: `fp8lab build --backend rocm` first.
+"""
 
 import torch
 from kernels.benchmark import Benchmark
