@@ -13,6 +13,7 @@ from fp8lab.gfx942.isa import BY_NAME
 
 mmasim = pytest.importorskip("mmasim.amd.sim", reason="needs mmasim (pip install mmasim)")
 torch = pytest.importorskip("torch")
+torch.set_num_threads(1)  # the tests run side by side as it is
 
 TYPES = {
     "fp8": torch.float8_e4m3fnuz,

@@ -5,6 +5,8 @@ The expectations are written in Python integers, never taken from the table in i
 
 # ruff: noqa: E501  (an instruction sequence or a kernel's line is kept whole)
 
+import functools
+
 import numpy as np
 import pytest
 from gfx942_kernels import arity, needs_clang, run_lanes
@@ -258,14 +260,25 @@ SCALAR = {  # name -> (words of d, words of each source, d and scc)
 }
 
 
+def sources(name):
+    return arity(VECTOR[name]) or (3 if "3" in name.split("_")[1] else 2)
+
+
+@functools.cache
+def vector_results():
+    """{name: its 64 results}: all of VECTOR on the same operands, in one kernel, as assembling is what takes time."""
+    names = sorted(VECTOR)
+    lines = [
+        f"{name} v{60 + n}, " + ", ".join(f"v{10 + i}" for i in range(sources(name))) for n, name in enumerate(names)
+    ]
+    out, _ = run_lanes("\n  ".join(lines), operands(3), len(names))
+    return dict(zip(names, out, strict=True))
+
+
 @pytest.mark.parametrize("name", sorted(VECTOR))
 def test_vector_integers(name):
-    f = VECTOR[name]
-    count = arity(f) or (3 if "3" in name.split("_")[1] else 2)
-    x = operands(count)
-    out, _ = run_lanes(f"{name} v60, " + ", ".join(f"v{10 + i}" for i in range(count)), x)
-    want = [f(*map(int, column)) & M32 for column in x.T]
-    assert out[0].tolist() == want
+    f, x = VECTOR[name], operands(3)[: sources(name)]
+    assert vector_results()[name].tolist() == [f(*map(int, column)) & M32 for column in x.T]
 
 
 @pytest.mark.parametrize("name", sorted(PACKED))
@@ -325,30 +338,32 @@ def test_scalar_integers(name):
     assert list(zip(*(out[i, ::3].tolist() for i in range(3)), strict=True)) == want
 
 
-@pytest.mark.parametrize(
-    "relation, f",
-    [
-        ("lt", lambda a, b: a < b),
-        ("eq", lambda a, b: a == b),
-        ("le", lambda a, b: a <= b),
-        ("gt", lambda a, b: a > b),
-        ("ne", lambda a, b: a != b),
-        ("ge", lambda a, b: a >= b),
-    ],
-)
+RELATIONS = {
+    "lt": lambda a, b: a < b,
+    "eq": lambda a, b: a == b,
+    "le": lambda a, b: a <= b,
+    "gt": lambda a, b: a > b,
+    "ne": lambda a, b: a != b,
+    "ge": lambda a, b: a >= b,
+}
+
+
 @pytest.mark.parametrize("type", ["u32", "i32", "u16", "i16", "u64", "i64"])
-def test_integer_comparisons(relation, f, type):
+def test_integer_comparisons(type):
     x = operands(4, 4)
     x[2:, 20:30] = x[:2, 20:30]  # some equal ones
     wide, bits = type[1:] == "64", int(type[1:])
     text = "v[10:11], v[12:13]" if wide else "v10, v12"
-    out, _ = run_lanes(
-        f"v_cmp_{relation}_{type} vcc, {text}\n  v_mov_b32_e32 v60, vcc_lo\n  v_mov_b32_e32 v61, vcc_hi", x, 2
-    )
+    lines = []
+    for n, relation in enumerate(RELATIONS):
+        lines += [f"v_cmp_{relation}_{type} vcc, {text}"]
+        lines += [f"v_mov_b32_e32 v{60 + 2 * n}, vcc_lo", f"v_mov_b32_e32 v{61 + 2 * n}, vcc_hi"]
+    out, _ = run_lanes("\n  ".join(lines), x, 2 * len(RELATIONS))
     value = lambda c, i: (int(c[i]) | int(c[i + 1]) << 32) & (1 << bits) - 1  # noqa: E731
     sign = (lambda v: s(v, bits)) if type[0] == "i" else (lambda v: v)
-    want = sum(int(f(sign(value(c, 0)), sign(value(c, 2)))) << lane for lane, c in enumerate(x.T))
-    assert int(out[0, 0]) | int(out[1, 0]) << 32 == want
+    for n, (relation, f) in enumerate(RELATIONS.items()):
+        want = sum(int(f(sign(value(c, 0)), sign(value(c, 2)))) << lane for lane, c in enumerate(x.T))
+        assert int(out[2 * n, 0]) | int(out[2 * n + 1, 0]) << 32 == want, relation
 
 
 def test_carries_in_and_out():

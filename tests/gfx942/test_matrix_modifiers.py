@@ -30,7 +30,7 @@ def matrices(name, mode="normal", tiles=3, seed=0):
 def test_cbsz_and_abid_let_one_block_of_a_stand_in_for_its_group(name):
     a, b, c = matrices(name)
     blocks = BY_NAME[name].more["blocks"]
-    for cbsz, abid in {(1, 0), (1, 1), (blocks.bit_length() - 1, blocks - 1)}:
+    for cbsz, abid in {(1, 0), (blocks.bit_length() - 1, blocks - 1)}:
         group = 1 << cbsz
         stand_in = a[:, [block // group * group + abid for block in range(blocks)]]
         got = run_matrix(name, a, b, c, f"cbsz:{cbsz} abid:{abid}")
@@ -43,7 +43,7 @@ LANE_GROUPS = {1: (0, 1, 0, 1), 2: (2, 3, 2, 3), 3: (1, 2, 3, 0), 4: (0,) * 4, 5
 @pytest.mark.parametrize("name", PATTERNS)
 def test_blgp_reads_b_from_other_groups_of_16_lanes(name):
     a, b, c = matrices(name)
-    for blgp in LANE_GROUPS if "4x4x1_16b_f32" in name else (3, 6):
+    for blgp in LANE_GROUPS if "4x4x1_16b_f32" in name else (3,):
         lanes = np.concatenate([np.arange(16) + 16 * group for group in LANE_GROUPS[blgp]])
         got = run_matrix(name, a, b, c, f"blgp:{blgp}")
         assert np.array_equal(got, run_matrix(name, a, b, c, lanes_of_b=lanes)), blgp
@@ -53,7 +53,7 @@ def test_blgp_reads_b_from_other_groups_of_16_lanes(name):
 def test_blgp_negates_operands_of_float64(name):
     a, b, c = matrices(name)
     minus = np.uint64(1 << 63)
-    for bits in range(1, 8):
+    for bits in (1, 2, 4, 7):
         negated = [x ^ minus if bits >> n & 1 else x for n, x in enumerate((a, b, c))]
         neg = ",".join(str(bits >> n & 1) for n in range(3))
         assert np.array_equal(run_matrix(name, a, b, c, f"neg:[{neg}]"), run_matrix(name, *negated)), bits
@@ -90,11 +90,11 @@ def test_sparse_instructions_multiply_the_elements_of_b_that_a_names(name):
     k = op.more["k"]
     dense = name.replace("smfmac", "mfma").replace(f"x{k}_", f"x{k // 2}_")
     for mode in MODES:
-        a, b, c = matrices(name, mode, tiles=12)
-        of_four, index = places(name, 12, rng)
+        a, b, c = matrices(name, mode, tiles=8)
+        of_four, index = places(name, 8, rng)
         got = run_matrix(name, a, b, c, index=index)
         along_k = of_four + 4 * (np.arange(k // 2) // 2)
-        tile = np.arange(12)[:, None, None]
+        tile = np.arange(8)[:, None, None]
         picked = b[:, 0][tile, along_k].swapaxes(-1, -2)[:, None]  # (tiles, 1, row, column, K / 2)
         if op.src[0] == "i8":
             want = np.einsum(
@@ -105,7 +105,7 @@ def test_sparse_instructions_multiply_the_elements_of_b_that_a_names(name):
         assert_same(name, a, picked, c, got, mmasim_matrix(dense, a, picked, c))
 
 
-@pytest.mark.parametrize("name", SPARSE)
+@pytest.mark.parametrize("name", [name for name in SPARSE if name.endswith(("_bf16", "_i8", "_fp8_bf8"))])
 def test_abid_chooses_the_part_of_the_index_register(name):
     rng = np.random.default_rng(6)
     a, b, c = matrices(name)
