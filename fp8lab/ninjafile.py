@@ -154,11 +154,14 @@ def compiler():
 
 
 class Progress:
-    """What is being compiled, in one line on a terminal; elsewhere one sentence where it takes long."""
+    """What is being compiled, in one line on a terminal or in a notebook; elsewhere one sentence where it takes long.
+    """
 
     def __init__(self, names, stream):
         self.unfinished, self.total, self.stream, self.start = list(names), len(names), stream, time.monotonic()
-        self.is_terminal, self.stop = bool(stream) and stream.isatty(), threading.Event()
+        in_notebook = type(stream).__module__.startswith("ipykernel.")     # knows \r, not the terminal's codes
+        self.is_terminal, self.stop = bool(stream) and (in_notebook or stream.isatty()), threading.Event()
+        self.clear = f"\r{' ' * 112}\r" if in_notebook else "\r\033[K"
         self.ticker = threading.Thread(target=self._tick, daemon=True)
 
     def __enter__(self):
@@ -174,7 +177,7 @@ class Progress:
         if self.is_terminal:
             self.stop.set()
             self.ticker.join()
-            print("\r\033[K", end="", file=self.stream, flush=True)
+            print(self.clear, end="", file=self.stream, flush=True)
 
     def finished(self, name):
         if name in self.unfinished:
@@ -184,7 +187,7 @@ class Progress:
         while not self.stop.wait(0.2):
             done = self.total - len(self.unfinished)
             bar = "█" * (20 * done // self.total)
-            print(f"\r\033[K{bar:░<20} {done} of {self.total}, {time.monotonic() - self.start:.0f} s: "
+            print(f"{self.clear}{bar:░<20} {done} of {self.total}, {time.monotonic() - self.start:.0f} s: "
                   f"{', '.join(self.unfinished)[:80]}", end="", file=self.stream, flush=True)
 
 

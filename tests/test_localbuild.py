@@ -344,6 +344,13 @@ def test_a_build_that_takes_long_says_so(hip_project, monkeypatch, capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_on_a_terminal_a_bar_says_what_is_still_to_do():
+    progress = ninjafile.Progress(["a.cpp", "b.hip"], None)
+    assert progress.line(0) == "░" * 20 + " 0 of 2, 0 s: a.cpp, b.hip"
+    progress.finished("a.cpp")
+    assert progress.line(7.4) == "█" * 10 + "░" * 10 + " 1 of 2, 7 s: b.hip"
+
+
 @pytest.fixture(scope="module")
 def rocm_library(tmp_path_factory):
     """The gemm itself, built for rocm away from this repository's build/, which other tests publish."""
