@@ -185,10 +185,12 @@ class Progress:
 
     def _tick(self):
         while not self.stop.wait(0.2):
-            done = self.total - len(self.unfinished)
-            bar = "█" * (20 * done // self.total)
-            print(f"{self.clear}{bar:░<20} {done} of {self.total}, {time.monotonic() - self.start:.0f} s: "
-                  f"{', '.join(self.unfinished)[:80]}", end="", file=self.stream, flush=True)
+            print(f"\r\033[K{self.line(time.monotonic() - self.start)}", end="", file=self.stream, flush=True)
+
+    def line(self, seconds):
+        done = self.total - len(self.unfinished)
+        bar = "█" * (20 * done // self.total)
+        return f"{bar:░<20} {done} of {self.total}, {seconds:.0f} s: {', '.join(self.unfinished)[:80]}"
 
 
 def run(work, stream=None):
