@@ -154,8 +154,7 @@ def compiler():
 
 
 class Progress:
-    """What is being compiled, in one line on a terminal or in a notebook; elsewhere one sentence where it takes long.
-    """
+    """What is being compiled, in a line that changes, on a terminal or in a notebook; elsewhere one sentence."""
 
     def __init__(self, names, stream):
         self.unfinished, self.total, self.stream, self.start = list(names), len(names), stream, time.monotonic()
@@ -185,7 +184,7 @@ class Progress:
 
     def _tick(self):
         while not self.stop.wait(0.2):
-            print(f"\r\033[K{self.line(time.monotonic() - self.start)}", end="", file=self.stream, flush=True)
+            print(f"{self.clear}{self.line(time.monotonic() - self.start)}", end="", file=self.stream, flush=True)
 
     def line(self, seconds):
         done = self.total - len(self.unfinished)
