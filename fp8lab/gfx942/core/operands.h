@@ -1,7 +1,7 @@
 // Operands: how a meaning gets its sources and where its result goes. The fast path is a pointer to 64 lanes; the slow
 // one applies what the instruction or MODE asks for: neg, abs, SDWA and op_sel selections, DPP, denormal flushing.
 #pragma once
-#include "arithmetic.h"
+#include "formats.h"
 
 // --- scalar ---
 static inline u32 scalar_u32(const Wave* w, const Ins* in, u32 k) {

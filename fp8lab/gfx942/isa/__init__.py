@@ -14,7 +14,7 @@ types     the destination, then the sources in the order of the assembly text. "
           mask                      one bit a lane, in a pair of scalar registers
           +u32                      a destination whose old value the meaning reads
 meaning   C for one active lane (one wave for s_*): d, e are the destinations, a, b, c the sources, lane the lane,
-          scc the scalar condition code. Functions such as min_f32 are in ../core/arithmetic.h.
+          scc the scalar condition code. Functions such as min_f32 are in ../core: arithmetic.h, formats.h.
 
 What the frame round a meaning does, so that no row has to: reads and broadcasts operands, applies neg, abs, op_sel,
 SDWA and DPP to sources, flushes denormals and rounds as MODE says, applies omod, clamp and op_sel to the result, and

@@ -21,7 +21,7 @@ A lies as in a dense instruction of depth K / 2, B and D as above. abid says whi
 
 Arithmetic, from arXiv 2511.10909 (bit-exact MMA models): products are exact and are added in fused groups of `group`
 elements of k (16 for FP8, 8 for f16 and bf16, 4 for xf32); f32 and f64 are chains of fused multiply-adds. See
-../core/mfma.h.
+../core/dot.h.
 
 Source: CDNA3 ISA guide, "Matrix Arithmetic Instructions"; layouts compared with AMD's matrix instruction calculator.
 """
