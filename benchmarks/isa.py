@@ -3,9 +3,9 @@
     python -m benchmarks.isa                    tables, and build/bench/isa.json
     FP8LAB_TRITON=DIR python -m benchmarks.isa  the same with Triton; pip install --no-deps --target DIR triton==3.9.0
 
-Every configuration of gemm_configs.h and a Triton kernel for the same op, tile, layouts and number of waves
-(triton_gemm.py) are compiled here, run on the emulator on one tile, and compared with the reference. Of Triton's
-variants (1 or 2 stages, MFMAs of 16 or 32 rows) the one counts whose longer pipe is shortest: LDS clocks, or passes.
+Every configuration of gemm_configs.h and a Triton kernel for the same op, tile and layouts (triton_gemm.py) are
+compiled here, run on the emulator on one tile, and compared with the reference. Of Triton's variants (waves, 1 or 2
+stages, MFMAs of 16 or 32 rows) the one counts whose longer pipe is shortest: LDS clocks, or llvm-mca's passes.
 RadeonFlow's figures are constants. docs/figures.md says what each figure means, and what it does not say.
 """
 
@@ -141,9 +141,9 @@ def measure_ours(configurations="GEMM_CONFIGS(GEMM_KERNEL)"):
 def measure_triton(ours):
     """{name of ours: Figures} of the best Triton variant for each configuration."""
     variants = [
-        {"name": f"{name}_stages{stages}_mfma{mfma}", "tile": tile(name), "stages": stages, "mfma": mfma,
-         "waves": figures.report.resources.workgroup_size // 64, **strides_known(name)}
-        for name, figures in ours.items() for stages in (1, 2) for mfma in (16, 32)
+        {"name": f"{name}_waves{waves}_stages{stages}_mfma{mfma}", "tile": tile(name), "waves": waves,
+         "stages": stages, "mfma": mfma, **strides_known(name)}
+        for name, figures in ours.items() for waves in _waves(name, figures) for stages in (1, 2) for mfma in (16, 32)
     ]  # fmt: skip
     best = {}
     with tempfile.TemporaryDirectory(prefix="fp8lab-") as folder:
@@ -153,11 +153,17 @@ def measure_triton(ours):
         script = [sys.executable, Path(__file__).with_name("triton_gemm.py"), folder / "variants.json", folder]
         subprocess.run(script, check=True, env=os.environ | cache | {"PYTHONPATH": TRITON})
         for variant in variants:
-            name = variant["name"].split("_stages")[0]
+            name = variant["name"].split("_waves")[0]
             made = _measure_variant(folder, variant["name"], name)
             if name not in best or max(made.lds, made.passes or 0) < max(best[name].lds, best[name].passes or 0):
                 best[name] = made
     return best
+
+
+def _waves(name, figures):
+    """As many as ours has, and one for each 2048 elements of C, at most 8."""
+    m, n = tile(name)
+    return sorted({figures.report.resources.workgroup_size // 64, min(8, m * n // 2048)})
 
 
 def strides_known(name):
