@@ -8,6 +8,8 @@ answers.py  files, listings and errors as clients read them
 store.py    accounts, repositories, branches, tags, commits
 objects.py  file contents
 xet.py      uploads in chunks, as huggingface_hub makes them today
+lfs.py      uploads of whole files
+permits.py  permissions for both
 gitids.py   git's ids for them
 requests.py what clients asked, read back from the server's log
 

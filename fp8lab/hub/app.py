@@ -2,15 +2,12 @@
 
 Reading needs no token unless a repository is private; writing needs the token of a user who owns the namespace or is
 a member of the organisation. Paths reach the disk only as SHA-256 digits that the store has recorded.
-Source of the protocol: huggingface_hub 2.4.0 (hf_api.py, _commit_api.py, lfs.py, file_download.py) and kernels
-0.17.2, read and run; Git LFS specification, "Batch API", "Basic Transfers".
+Source of the protocol: huggingface_hub 2.4.0 (hf_api.py, _commit_api.py, file_download.py) and kernels 0.17.2, read
+and run. Uploads of large files: lfs.py, xet.py.
 """
 
 import base64
-import hmac
 import re
-import secrets
-import time
 from urllib.parse import parse_qs
 
 import yaml
@@ -25,13 +22,12 @@ from starlette.routing import Route
 from . import body, gitids, paths
 from .answers import LargeFileResponse, base_url, error_response, is_below, iso_time, listing
 from .errors import HubError, entry_not_found, too_large
-from .objects import Arrival
+from .lfs import Lfs, checked_sha256
 from .store import File, checked_path, lfs_file
 from .xet import Xet
 
 REGULAR_BYTES = 10 << 20  # larger files go through LFS, as on huggingface.co
 COMMIT_BYTES = 1 << 30  # regular files of one commit, base64; read line by line
-UPLOAD_SECONDS = 3600  # how long an upload address is good for
 
 
 def kernel_routes(hub):
@@ -60,7 +56,7 @@ def kernel_routes(hub):
         Route(repo + "/xet-write-token/{revision:segment}", hub.xet_permission),
         *hub.xet.routes(),
         Route("/kernels/{owner:segment}/{name:segment}/info/lfs/objects/batch", hub.lfs_batch, methods=["POST"]),
-        Route("/lfs/{sha256:segment}/{size:segment}", hub.lfs_upload, methods=["PUT"]),
+        Route("/lfs/{sha256:segment}/{size:segment}", hub.lfs.take, methods=["PUT"]),
         Route("/kernels/{owner:segment}/{name:segment}/resolve/{revision:segment}/{path:rest}", hub.resolve),
     ]
 
@@ -74,8 +70,7 @@ class Hub:
 
     def __init__(self, store, max_file_bytes):
         self.store, self.max_file_bytes = store, max_file_bytes
-        self.xet = Xet(store.objects, max_file_bytes)
-        self._upload_key = secrets.token_bytes(32)
+        self.lfs, self.xet = Lfs(store.objects, max_file_bytes), Xet(store.objects, max_file_bytes)
 
     # who calls, and what they may
 
@@ -328,38 +323,7 @@ class Hub:
         owner = request.path_params["owner"]
         name = request.path_params["name"].removesuffix(".git")
         self._writer(request, self.store.repo(owner, name, self._user(request)).owner)
-        if wanted.get("operation") != "upload":
-            raise HubError(400, "This Hub's LFS batch call is for uploads; download files from /resolve/.")
-        objects = [self._upload_action(base_url(request), checked_sha256(one), body.field(one, "size", int))
-                   for one in body.field(wanted, "objects", list)]
-        return JSONResponse({"transfer": "basic", "hash_algo": "sha256", "objects": objects},
-                            media_type="application/vnd.git-lfs+json")
-
-    def _upload_action(self, url, sha256, size):
-        known = {"oid": sha256, "size": size}
-        if size > self.max_file_bytes:
-            return known | {"error": {"code": 413, "message": too_large(size, self.max_file_bytes).message}}
-        if self.store.objects.has(sha256, size):
-            return known
-        expires = int(time.time()) + UPLOAD_SECONDS
-        href = f"{url}/lfs/{sha256}/{size}?expires={expires}&signature={self._signature(sha256, size, expires)}"
-        return known | {"authenticated": True, "actions": {"upload": {"href": href, "expires_in": UPLOAD_SECONDS}}}
-
-    def _signature(self, sha256, size, expires):
-        return hmac.digest(self._upload_key, f"{sha256} {size} {expires}".encode(), "sha256").hex()
-
-    async def lfs_upload(self, request):
-        """Take one content. The client sends no token here: the address itself is the permission, as on S3."""
-        sha256, size = request.path_params["sha256"], request.path_params["size"]
-        expires = request.query_params.get("expires", "")
-        given = request.query_params.get("signature", "").encode()
-        signature = self._signature(sha256, size, expires).encode()
-        if not hmac.compare_digest(signature, given) or int(expires) < time.time():
-            raise HubError(403, "This upload address was not given out by this server, or has expired; upload again.")
-        with Arrival(self.store.objects) as arrival:
-            await body.into(request, int(size), arrival.hash, arrival.write)
-            await run_in_threadpool(arrival.keep, sha256, int(size))
-        return Response(headers={"ETag": f'"{sha256}"'})
+        return self.lfs.batch(base_url(request), wanted)
 
 
 def upload_mode(file):
@@ -370,13 +334,6 @@ def upload_mode(file):
         raise HubError(400, f"The sample of {file['path']} is not base64.") from None
     is_text = b"\0" not in sample and "�" not in sample[:-3].decode(errors="replace")  # -3: a character may be cut
     return "regular" if is_text and body.field(file, "size", int) <= REGULAR_BYTES else "lfs"
-
-
-def checked_sha256(value):
-    oid = body.field(value, "oid", str)
-    if not re.fullmatch("[0-9a-f]{64}", oid):
-        raise HubError(400, f"The oid {oid!r:.80} is not a SHA-256: needs 64 hexadecimal digits.")
-    return oid
 
 
 def create_app(store, hosts, max_file_bytes):

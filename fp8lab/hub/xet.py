@@ -9,11 +9,9 @@ Source: huggingface.co/docs/xet 1.1, "Xorb Format", "Shard Format", "CAS API". h
 (grants, /v2/shards) and goes on with these where it is told 404.
 """
 
-import hmac
 import re
 import secrets
 import struct
-import time
 from dataclasses import dataclass
 
 import lz4.frame
@@ -24,9 +22,9 @@ from starlette.routing import Route
 from . import body
 from .errors import HubError, too_large
 from .objects import Arrival
+from .permits import Permits
 
 XORB_BYTES, SHARD_BYTES = 64 << 20, 16 << 20
-TOKEN_SECONDS = 3600
 SHARD_HEAD = b"HFRepoMetaData\0" + bytes.fromhex("556967456a7b815783a5bdd95ccdd14aa9") + struct.pack("<Q", 2)
 HAS_VERIFICATION, HAS_SHA256 = 1 << 31, 1 << 30
 NO_MORE_FILES = b"\xff" * 32
@@ -37,8 +35,7 @@ class Xet:
     """The calls of a client that uploads by Xet into Objects; files of at most max_file_bytes."""
 
     def __init__(self, objects, max_file_bytes):
-        self._objects, self._max_file_bytes = objects, max_file_bytes
-        self._key = secrets.token_bytes(32)
+        self._objects, self._max_file_bytes, self._permits = objects, max_file_bytes, Permits()
         self._path = f"/xet/{secrets.token_hex(8)}"
 
     def routes(self):
@@ -47,19 +44,16 @@ class Xet:
 
     def permission(self, url):
         """Answer somebody who may write with the address to upload to and a token for it; `url` is the server's."""
-        expires = int(time.time()) + TOKEN_SECONDS
-        token = f"{expires}.{self._signature(str(expires))}"
+        expires, signature = self._permits.give("xet")
+        token = f"{expires}.{signature}"
         return JSONResponse(
             {"casUrl": url + self._path, "accessToken": token, "exp": expires},
             headers={"X-Xet-Cas-Url": url + self._path, "X-Xet-Access-Token": token,
                      "X-Xet-Token-Expiration": str(expires)})
 
-    def _signature(self, expires):
-        return hmac.digest(self._key, expires.encode(), "sha256").hex()
-
     def _check_token(self, request):
         expires, _, signature = request.headers.get("authorization", "").removeprefix("Bearer ").partition(".")
-        if not hmac.compare_digest(self._signature(expires).encode(), signature.encode()) or int(expires) < time.time():
+        if not self._permits.allow("xet", expires, signature):
             raise HubError(401, "This Xet token was not given out by this server, or has expired; upload again.")
 
     async def take_xorb(self, request):
