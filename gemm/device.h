@@ -38,8 +38,7 @@ GEMM_DEVICE float load_f32(Buffer from, u32 offset) {
 
 // a / b, the same in all lanes, for 0 <= a < 2^22 and b > 0; the compiler's own expansion is longer.
 GEMM_DEVICE int divide(int a, int b) {
-    // NOTE: halving b and the quotient keeps the compiler from v_rcp_iflag_f32, which not every emulator knows.
-    int quotient = int(float(a) * __builtin_amdgcn_rcpf(float(b) * 0.5f) * 0.5f), rest = a - quotient * b;
+    int quotient = int(float(a) * __builtin_amdgcn_rcpf(float(b))), rest = a - quotient * b;  // or one off
     quotient += rest >= b;
     quotient -= rest < 0;
     return __builtin_amdgcn_readfirstlane(quotient);

@@ -8,13 +8,13 @@
 //
 // * The tile lies in LDS once, in three regions: B, half 0 of A, half 1 of A. Each is refilled for the next block while
 //   another is read, so there are two barriers a block, each with a quarter of the block's MFMAs of slack.
-// * B is the first operand of the MFMA. A lane then holds 4 consecutive n of one m: one a_scale a sub-tile, wide
-// stores.
+// * B is the first operand of the MFMA. A lane then holds 4 consecutive n of one m: one a_scale for a sub-tile, and
+// wide
+//   stores.
 // * A slot is 2 sub-tiles × 4 MFMAs into 8 temporary registers; the next slot scales and adds them to the accumulators.
 // * Every MFMA is fenced, and all other work stands between them by hand, where the matrix pipe hides it: left to
-// itself
-//   the compiler piles it up, and needs 50 more registers. An MFMA takes 4 issue slots, so 3 instructions fit behind
-//   it: one multiply-add, and one step of the refill or one fragment.
+//   itself the compiler piles it up, and needs 50 more registers. An MFMA takes 4 issue slots, so 3 instructions fit
+//   behind it: one multiply-add, and one step of the refill or one fragment.
 // * Past the last block of K the buffers are empty: the loop has no tail, and such loads cost nothing.
 #pragma once
 #include "arguments.h"
@@ -83,8 +83,7 @@ GEMM_DEVICE void gemm_tile(const Arguments& arg) {
     scales.advance();
     scales.b_value = scales.b_next;
     schedule_fence();
-    a.template arrive<1>();  // before block 1 is asked for: the order of this prologue would bound the waits of the
-                             // loop
+    a.template arrive<1>();  // before block 1 is asked for, or the order of this prologue would bound the loop's waits
     schedule_fence();
     static_for<b.refill_steps>([&](auto step) { b.template refill<0>(step.value, b_lds, b_source); });
     static_for<a.refill_steps>([&](auto step) { a.template refill<0>(step.value, a_lds, a_source); });

@@ -3,7 +3,7 @@
 //   A, B  8 bytes a lane    A row (B column) lane % 16, k = 8 * (lane / 16) + byte
 //   C, D  4 floats a lane   column lane % 16, row 4 * (lane / 16) + element
 //
-// Source: CDNA3 ISA guide, "Matrix Arithmetic Instructions"; every lane: tests/gemm/test_mfma.py.
+// Source: CDNA3 ISA guide, "Matrix Arithmetic Instructions"; every lane: tests/gfx942/test_layouts.py.
 #pragma once
 #include "device.h"
 

@@ -11,8 +11,8 @@ namespace gemm {
 template <class Tile>
 struct Scales {
     Buffer a, b;
-    u32 a_offset, b_offset, a_pitch,
-        b_pitch;  // bytes; of the block of K to load next. Past the last one nothing is read.
+    u32 a_offset, b_offset;  // bytes; of the block of K to load next. Past the last one nothing is read.
+    u32 a_pitch, b_pitch;    // bytes from one block of K to the next
     float a_value[Tile::subtiles_m], b_value, b_next;
 
     // row, column: of the wave's first element in the matrix; first_block: where along K this workgroup starts

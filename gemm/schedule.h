@@ -16,8 +16,8 @@ struct Schedule {
     // Before the first barrier, the block's B and half 0 of A are read; after it they are refilled. Before the second,
     // half 1 of A is read; after it that is refilled, and the next block's B and half 0 of A are read.
     static constexpr int first_barrier = mi == 2 ? 4 : (mi / 2 - 1) * row_mfmas, second_barrier = (mi - 1) * row_mfmas;
-    static constexpr int middle =
-        (first_barrier + second_barrier) / 2;      // B is refilled before it, half 0 of A after it
+    // B is refilled before it, half 0 of A after it.
+    static constexpr int middle = (first_barrier + second_barrier) / 2;
     static constexpr int advance = first_barrier;  // the sources go to the block after next
 
     // B's bytes may be transposed, but not stored, before the first barrier.

@@ -8,8 +8,7 @@ namespace gemm {
 
 // partial  parts × Tile::m × Tile::n floats a tile, in the order of the lanes: 1 KiB a wave and store
 // arrived  a word a tile: the call it belongs to, and how many of its workgroups have arrived. Needs no value before
-// the
-//          launch: what does not carry this call's number counts as nobody.
+//          the launch: what does not carry this call's number counts as nobody.
 // call     a number of 56 bits in the upper bits of a word, different in each call
 struct Workspace {
     f32x4* partial;

@@ -47,8 +47,8 @@ GEMM_DEVICE void gemm_wave_tile(const Arguments& arg) {
     int thread = __builtin_amdgcn_workitem_id_x(), lane = thread % 64;
     int wave = __builtin_amdgcn_readfirstlane(thread / 64);
     Place at = place<WaveTile>(m, n, arg.a.k, arg.parts);
-    int first_block = at.first_block + wave,
-        blocks = (at.last_block - first_block + WaveTile::waves - 1) / WaveTile::waves;
+    int first_block = at.first_block + wave, rest = at.last_block - first_block;
+    int blocks = (rest + WaveTile::waves - 1) / WaveTile::waves;  // every fourth, from first_block on
 
     typename ALayout::Source a_source(arg.a, {at.row, WaveTile::m, first_block * block_k, blocks > 0});
     typename BLayout::Source b_source(arg.b, {at.column, WaveTile::n, first_block * block_k, blocks > 0});

@@ -13,6 +13,7 @@ from fp8lab.gfx942 import CodeObject, Device
 
 SOURCES = Path(__file__).resolve().parents[2] / "gemm"
 FLAGS = ("-O3", "-std=c++17", "-fno-slp-vectorize", f"-I{SOURCES}")
+SOURCE = '#include "gemm_configs.h"\nGEMM_CONFIGS(GEMM_KERNEL)\n'
 F8, BF16 = ml_dtypes.float8_e4m3fnuz, ml_dtypes.bfloat16
 CALL = 0x5EED_0000_0000_0100  # the upper 56 bits are the number of a call
 
@@ -20,7 +21,7 @@ CALL = 0x5EED_0000_0000_0100  # the upper 56 bits are the number of a call
 @functools.cache
 def compiled():
     """Every configuration in one code object; about 20 s where it is not cached."""
-    return toolchain.compile('#include "gemm_configs.h"\nGEMM_CONFIGS(GEMM_KERNEL)\n', flags=FLAGS)
+    return toolchain.compile(SOURCE, flags=FLAGS)
 
 
 @functools.cache
