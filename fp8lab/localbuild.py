@@ -67,12 +67,14 @@ def run(args):
     return 0
 
 
-def build(backend="cpu", root=ROOT):
+def build(backend="cpu", root=ROOT, progress=None):
     """Bring build/<variant>/ up to date with the sources and return its path; "emulated" has build-emulated/<variant>/.
+
+    progress  a stream, such as a notebook's sys.stdout, to say in what is being compiled
 
     Raises BuildError: a finding in build.toml, no compiler, or the compiler's own message.
     """
-    return _build(backend, Path(root))[0]
+    return _build(backend, Path(root), progress)[0]
 
 
 def _build(backend, root, progress=None):

@@ -5,6 +5,7 @@ from .code import Code, code, code_diff
 from .formats import byte, number_line, rounding, spacing, two_formats, weight_histogram
 from .hub import hub_requests, hub_tree
 from .kernel import compute_unit, loop_order, step_counts
+from .launch import call_layers, gemm_problem, workgroup_map
 from .layout import block_grid, gemm_layout, memory_order
 from .outliers import columns, outlier_cost
 from .picture import Picture
@@ -17,12 +18,14 @@ __all__ = [
     "Picture",
     "block_grid",
     "byte",
+    "call_layers",
     "code",
     "code_diff",
     "columns",
     "compute_unit",
     "error_map",
     "gemm_layout",
+    "gemm_problem",
     "hub_requests",
     "hub_tree",
     "lds_banks",
@@ -42,4 +45,5 @@ __all__ = [
     "two_formats",
     "variants",
     "weight_histogram",
+    "workgroup_map",
 ]

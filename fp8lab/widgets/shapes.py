@@ -10,7 +10,7 @@ OWN = "your own"
 LARGEST = 32_768
 
 
-def _named_shapes():
+def named_shapes():
     """{name: (m, n, k)}: the contest's shapes, and the layers of two models for a few tokens and for many."""
     shapes = {f"contest {', '.join(map(str, shape))}": shape for shape in hardware.CONTEST_SHAPES}
     for model, layers in hardware.MODEL_SHAPES.items():
@@ -27,7 +27,7 @@ class ShapeExplorer(Explorer):
 
     def __init__(self, m=1024, n=1536, k=7168):
         super().__init__()
-        self.shapes = _named_shapes()
+        self.shapes = named_shapes()
         self.named = dropdown("shape", [OWN, *self.shapes], OWN)
         self.m, self.n, self.k = (integer(name, value, 1, LARGEST) for name, value in (("M", m), ("N", n), ("K", k)))
         self.a_layout = choice("a", ["K-contiguous", "M-contiguous"], "K-contiguous")
