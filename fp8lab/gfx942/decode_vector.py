@@ -249,7 +249,7 @@ def mai(words, address, opcode):
 
 
 def _matrix_modifiers(op):
-    """The modifiers that mean something for a matrix row. Source: AMD's matrix instruction calculator, by instruction."""
+    """The modifiers that mean something for a matrix row. Source: AMD's matrix instruction calculator."""
     several, type = op.more["blocks"] > 1 and op.src[0] != "f64", op.src[0]
     if op.more["sparse"]:
         return "cbsz", "abid"

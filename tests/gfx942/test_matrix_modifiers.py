@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from gfx942_kernels import needs_clang
+from gfx942_kernels import needs_clang, run_lanes
 from gfx942_matrices import MODES, assert_same, mmasim_matrix, random_accumulator, random_operand, run_matrix
 
 from fp8lab.gfx942 import layouts
@@ -116,3 +116,20 @@ def test_abid_chooses_the_part_of_the_index_register(name):
         assert np.array_equal(moved, run_matrix(name, a, b, c, index=index >> np.uint32(bits * abid)))
     fixed = run_matrix(name, a, b, c, "cbsz:1 abid:1", index=index)  # with cbsz always the first
     assert np.array_equal(fixed, run_matrix(name, a, b, c, index=index))
+
+
+def test_a_sparse_instruction_reads_its_destination_and_its_index():
+    """As the checks see it: both must have been written, and long enough before."""
+    x = np.zeros((6, 64), np.uint32)
+    write_d = "\n  ".join(f"v_mov_b32_e32 v{128 + i}, 0" for i in range(4))
+    sparse = "v_smfmac_f32_16x16x64_fp8_fp8 v[128:131], v[10:11], v[12:15], {index}\n  s_nop 7\n  s_nop 1"
+    found = lambda body: [(f.kind, str(f)) for f in run_lanes(body, x, 1, checks="all")[1].findings]  # noqa: E731
+    wait = "\n  s_nop 1\n  "
+    tail = "\n  v_mov_b32_e32 v60, v128"
+    assert found(write_d + wait + sparse.format(index="v10") + tail) == []
+    ((kind, text),) = found(write_d + wait + sparse.format(index="v200") + tail)
+    assert kind == "uninitialised-register" and "v200" in text
+    ((kind, text),) = found(wait + sparse.format(index="v10") + tail)
+    assert kind == "uninitialised-register" and "v128" in text
+    ((kind, text),) = found(write_d + "\n  " + sparse.format(index="v10") + tail)
+    assert kind == "missing-wait-states" and "v130" in text
