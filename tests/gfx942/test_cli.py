@@ -1,5 +1,10 @@
-"""The command line: list, disassemble, run with .npy files."""
+"""The command line: list, disassemble, run with .npy files; and all of it with nothing but what pip installs."""
 
+import os
+import subprocess
+import sys
+
+import ml_dtypes
 import numpy as np
 from gfx942_kernels import BUILT, compile_hip, needs_clang
 from gfx942_sources import CORPUS
@@ -47,3 +52,32 @@ def test_findings_change_the_exit_code_and_mistakes_are_explained(tmp_path, caps
     ):
         assert main(["gfx942", *bad]) == 1
         assert message in capsys.readouterr().err
+
+
+def test_a_gemm_is_right_where_pip_is_all_there_is(tmp_path):
+    """No compiler on PATH and none by name: ziglang, a dependency, compiles both the kernel and the emulator's core."""
+    clean = {key: value for key, value in os.environ.items() if key not in ("CC", "FP8LAB_CLANG", "ROCM_PATH")}
+    clean["PATH"] = str(tmp_path)
+
+    def python(*arguments):
+        done = subprocess.run([sys.executable, *arguments], cwd=tmp_path, env=clean, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split("\n")
+
+    (tmp_path / "gemm.hip").write_text(CORPUS["gemm"])
+    script = "from pathlib import Path; from fp8lab import toolchain; from fp8lab.gfx942.core import build;"
+    script += "print(toolchain.find_clang().name, *(name for name, _ in build.compilers()));"
+    script += "print(toolchain.compile(Path('gemm.hip')).path)"
+    names, path, _ = python("-c", script)
+    assert names == "ziglang ziglang"
+
+    rng, (m, n, k) = np.random.default_rng(0), (100, 70, 192)
+    a, b = (rng.standard_normal((rows, k)).astype(ml_dtypes.float8_e4m3fnuz) for rows in (m, n))
+    np.save(tmp_path / "a.npy", a.view(np.uint8))
+    np.save(tmp_path / "b.npy", b.view(np.uint8))
+    files = ["a.npy", "b.npy", f"zeros:float32:{m}x{n}:c.npy"]
+    said = python("-m", "fp8lab.cli", "gfx942", "run", "--grid", "2,2", "--block", "256", path, "gemm", *files,
+                  str(m), str(n), str(k))
+    assert "0 findings" in said[0]
+    want = a.astype(np.float64) @ b.astype(np.float64).T
+    assert np.allclose(np.load(tmp_path / "c.npy"), want, rtol=1e-5, atol=1e-4)
