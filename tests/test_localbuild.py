@@ -325,6 +325,12 @@ def test_rocm_has_the_names_of_kernel_builder_and_code_for_each_arch(hip_project
     assert b"hipv4-amdgcn-amd-amdhsa--gfx942" in content and b"hipv4-amdgcn-amd-amdhsa--gfx90a" in content
 
 
+def test_both_link_the_same_object_with_the_kernel(hip_project):
+    localbuild.build("emulated", hip_project), localbuild.build("rocm", hip_project)
+    made = [(hip_project / "build-ext" / backend / "tiny/tiny.hip.o").read_bytes() for backend in ("rocm", "emulated")]
+    assert made[0] == made[1]
+
+
 def test_an_error_in_a_hip_source_is_shown_as_clang_says_it(hip_project):
     (hip_project / "tiny/tiny.hip").write_text(HIP.replace("*out = PLUS;", "*out = PLUS"))
     with pytest.raises(localbuild.BuildError, match=r"tiny\.hip:4:\d+: error: expected ';'"):
