@@ -6,13 +6,6 @@
 #include "check.h"
 #include "gemm_launcher.h"
 
-extern "C" {
-hipError_t hipStreamBeginCapture(hipStream_t, int);
-hipError_t hipStreamEndCapture(hipStream_t, void**);
-hipError_t hipGraphInstantiate(void**, void*, void*, char*, size_t);
-hipError_t hipGraphLaunch(void*, hipStream_t);
-}
-
 static void* device(size_t bytes) {
     void* p;
     NEED(hipMalloc(&p, bytes));
@@ -49,9 +42,10 @@ int main(int, char** argv) {
         return out;
     };
     hipStream_t stream;
-    void *graph, *instance;
+    hipGraph_t graph;
+    hipGraphExec_t instance;
     NEED(hipStreamCreate(&stream));
-    NEED(hipStreamBeginCapture(stream, 0));
+    NEED(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
     gemm_status captured = gemm_run(&p, stream);
     NEED(hipStreamEndCapture(stream, &graph));
     NEED(hipGraphInstantiate(&instance, graph, 0, 0, 0));

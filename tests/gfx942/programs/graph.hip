@@ -1,20 +1,6 @@
 // Streams that are captured, and graphs that are launched.
 #include "check.h"
 
-typedef struct Graph* hipGraph_t;
-typedef struct Graph* hipGraphExec_t;
-extern "C" {
-hipError_t hipStreamBeginCapture(hipStream_t, int);
-hipError_t hipStreamEndCapture(hipStream_t, hipGraph_t*);
-hipError_t hipStreamIsCapturing(hipStream_t, int*);
-hipError_t hipGraphInstantiate(hipGraphExec_t*, hipGraph_t, void*, char*, size_t);
-hipError_t hipGraphLaunch(hipGraphExec_t, hipStream_t);
-hipError_t hipGraphDestroy(hipGraph_t);
-hipError_t hipGraphExecDestroy(hipGraphExec_t);
-hipError_t hipGraphGetNodes(hipGraph_t, void**, size_t*);
-hipError_t hipLaunchHostFunc(hipStream_t, void (*)(void*), void*);
-}
-
 __global__ __launch_bounds__(64) void add(int* x, int by) {
     x[LANE] += by;
 }
@@ -27,7 +13,8 @@ static void count(void* n) {
 
 int main() {
     void* unused;
-    int *x, host[64], result[64], calls = 0, capturing;
+    int *x, host[64], result[64], calls = 0;
+    hipStreamCaptureStatus capturing;
     hipStream_t stream, side;
     hipEvent_t fork, join;
     hipGraph_t graph;
@@ -40,7 +27,7 @@ int main() {
 
     for (int i = 0; i < 64; i++) host[i] = i;
     NEED(hipMemset(x, 0, sizeof host));
-    NEED(hipStreamBeginCapture(stream, 0));
+    NEED(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
     NEED(hipMemcpyAsync(x, host, sizeof host, hipMemcpyHostToDevice, stream));
     add<<<1, 64, 0, stream>>>(x, 100);
     NEED(hipEventRecord(fork, stream));
@@ -67,7 +54,7 @@ int main() {
 
     hipGraph_t outer;
     hipGraphExec_t twice;
-    NEED(hipStreamBeginCapture(stream, 2));
+    NEED(hipStreamBeginCapture(stream, hipStreamCaptureModeRelaxed));
     NEED(hipGraphLaunch(instance, stream));
     add<<<1, 64, 0, stream>>>(x, 1);
     NEED(hipStreamEndCapture(stream, &outer));
@@ -77,17 +64,17 @@ int main() {
     NEED(hipMemcpy(result, x, sizeof host, hipMemcpyDeviceToHost));
     printf("a graph in a graph, %zu nodes: %d\n", nodes, result[0]);
 
-    NEED(hipStreamBeginCapture(stream, 0));
-    tell("begun twice", hipStreamBeginCapture(stream, 0));
+    NEED(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
+    tell("begun twice", hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
     tell("allocating", hipMalloc(&unused, 64));
     tell("waiting", hipStreamSynchronize(stream));
     add<<<1, 64, 0, stream>>>(x, 1);
     tell("and its work then", hipGetLastError());
     tell("end", hipStreamEndCapture(stream, &graph));
-    NEED(hipStreamBeginCapture(stream, 0));
+    NEED(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
     tell("the legacy stream", hipMemcpy(result, x, 4, hipMemcpyDeviceToHost));
     tell("end", hipStreamEndCapture(stream, &graph));
-    NEED(hipStreamBeginCapture(stream, 0));
+    NEED(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
     NEED(hipEventRecord(fork, stream));
     tell("asking a captured event", hipEventQuery(fork));
     NEED(hipStreamWaitEvent(side, fork, 0));
@@ -95,9 +82,9 @@ int main() {
     tell("ended by the other", hipStreamEndCapture(side, &graph));
     tell("not joined", hipStreamEndCapture(stream, &graph));
     tell("ended twice", hipStreamEndCapture(stream, &graph));
-    tell("the null stream", hipStreamBeginCapture(0, 0));
+    tell("the null stream", hipStreamBeginCapture(0, hipStreamCaptureModeGlobal));
 
-    NEED(hipStreamBeginCapture(stream, 0));
+    NEED(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
     wild<<<1, 64, 0, stream>>>(x);
     NEED(hipStreamEndCapture(stream, &graph));
     NEED(hipGraphInstantiate(&instance, graph, 0, 0, 0));

@@ -1,4 +1,5 @@
 // Device variables, code objects in memory, what a kernel needs of the device, and calls that are not there.
+// Declared here is what the emulator's header has not.
 #include <vector>
 
 #include "check.h"
@@ -10,15 +11,7 @@ struct Attributes {  // hipFuncAttributes
     size_t lds;
 };
 extern "C" {
-hipError_t hipMemcpyToSymbol(const void*, const void*, size_t, size_t, hipMemcpyKind);
-hipError_t hipMemcpyFromSymbol(void*, const void*, size_t, size_t, hipMemcpyKind);
-hipError_t hipGetSymbolAddress(void**, const void*);
-hipError_t hipGetSymbolSize(size_t*, const void*);
 hipError_t hipFuncGetAttributes(Attributes*, const void*);
-hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int*, const void*, int, size_t);
-hipError_t hipOccupancyMaxPotentialBlockSize(int*, int*, const void*, size_t, int);
-hipError_t hipLaunchCooperativeKernel(const void*, dim3, dim3, void**, unsigned, hipStream_t);
-hipError_t hipModuleGetGlobal(void**, size_t*, hipModule_t, const char*);
 hipError_t hipMallocArray(void**, const void*, size_t, size_t, unsigned);
 hipError_t hipGraphAddKernelNode(void*, void*, const void*, size_t, const void*);
 }
