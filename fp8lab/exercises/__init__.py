@@ -7,10 +7,10 @@ notebook shows, solutions.py one solution each.
 import difflib
 from importlib import resources
 
-from . import lesson00, lesson01, lesson02, lesson03, lesson04, lesson05, lesson07, lesson08
+from . import lesson00, lesson01, lesson02, lesson03, lesson04, lesson05, lesson06, lesson07, lesson08
 from .exercise import Exercise, Verdict, Wrong, judge
 
-LESSONS = (lesson00, lesson01, lesson02, lesson03, lesson04, lesson05, lesson07, lesson08)
+LESSONS = (lesson00, lesson01, lesson02, lesson03, lesson04, lesson05, lesson06, lesson07, lesson08)
 EXERCISES = {exercise.id: exercise for lesson in LESSONS for exercise in lesson.EXERCISES}
 
 __all__ = ["EXERCISES", "Exercise", "Verdict", "Wrong", "check", "solution", "stub"]

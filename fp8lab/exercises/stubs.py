@@ -112,6 +112,22 @@ def swizzle(row, chunk):
     return ...    # FILL IN: 0 to 7
 
 
+# exercise: 06.op
+op = {
+    "schema": ...,    # FILL IN: "(Tensor x, …) -> …"
+    "fake": ...,      # FILL IN: lambda x, block, seen: …
+}
+
+
+# exercise: 06.parts
+def launch_size(m, n, k, tile_m, tile_n):
+    return ..., ...    # FILL IN: workgroups, parts (about 4 lines)
+
+
+# exercise: 06.row
+configuration = ...    # FILL IN: """ ... """ with a typedef and a row (2 lines)
+
+
 # exercise: 07.section
 rocm_section = ...    # FILL IN: """ ... """ with [kernel.gemm_rocm] and what belongs under it (about 10 lines)
 

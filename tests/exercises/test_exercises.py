@@ -17,7 +17,7 @@ NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 MISTAKES = [(exercise, wrong) for exercise in EXERCISES.values() for wrong in exercise.wrong]
 IDS = [f"{exercise.id}: {wrong.name}" for exercise, wrong in MISTAKES]
 FUNCTIONS = [exercise for exercise in EXERCISES.values() if exercise.cases]
-VALUES = [exercise for exercise in EXERCISES.values() if isinstance(exercise.reference, dict)]
+VALUES = [exercise for exercise in EXERCISES.values() if isinstance(exercise.reference, dict) and not exercise.examine]
 
 
 def answer_of(text, name):
