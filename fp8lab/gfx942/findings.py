@@ -150,7 +150,7 @@ def _message(kind, r, buffers):
         )
     if kind == "missing-wait":
         if other == 2:
-            return f"LDS at byte {address} is used before the load to LDS that fills it was waited for (s_waitcnt vmcnt)"
+            return f"LDS byte {address} is used before the load to LDS that fills it was waited for: s_waitcnt vmcnt"
         counter = "lgkmcnt" if other else "vmcnt"
         register = register_name(address, 1)
         return f"{register} is used while a load into it may be under way: s_waitcnt {counter} is missing or too weak"
@@ -160,7 +160,7 @@ def _message(kind, r, buffers):
     if kind == "uninitialised-register":
         return f"{register_name(address, 1)} is read but was never written"
     if kind == "uninitialised-lds":
-        return f"LDS at byte {address} is read but was never written (one of the four bytes from there)"
+        return f"LDS byte {address} is read but was never written"
     if kind == "missing-wait-states":
         return f"{register_name(address, 1)} is used {size} wait states too early, insert s_nop {size - 1}"
     if kind == "barrier-divergence":
