@@ -31,7 +31,8 @@ struct ChunkLoader {
     static constexpr int part_rows = rows / parts, pass_rows = lanes / 8, loads = part_rows / pass_rows;
     static constexpr int store_step = 0, refill_steps = loads;
     static constexpr GEMM_DEVICE int slots_before(int step) { return 2 * step; }
-    static_assert(loads > 0 && Key::of(pass_rows) == 0, "a pass is whole rows and keeps the key");
+    static_assert(part_rows % pass_rows == 0, "a part is whole passes: m / 2 and n are multiples of 8 rows a wave");
+    static_assert(Key::of(pass_rows) == 0, "a pass keeps the key");
     u32 global_offset, lds_offset;
     u32x4 data[parts][loads];
 

@@ -256,8 +256,8 @@ ROW = Exercise(
               "The rule passes it over, as it is made for an M-contiguous a. Here both operands are K-contiguous.",
               CONFIGURATION.replace("KContiguous, K", "RowContiguous<true>, K")),
         Wrong("six waves",
-              "It compiles and the rule takes it, but it is wrong: six waves bring 48 rows at a time, and the 64 rows "
-              "of B are no multiple of that. Rows that nobody brought are multiplied.",
+              "The compiler refuses it: six waves bring 48 rows at a time, and the 64 rows of B are no multiple of "
+              "that. Rows that nobody brought would be multiplied.",
               CONFIGURATION.replace("128, 64, 4, 1", "192, 64, 6, 1").replace("128x64", "192x64")),
         Wrong("no typedef",
               "The row names a tile that nobody has defined. A typedef has to go with it.",
