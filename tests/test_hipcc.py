@@ -24,6 +24,7 @@ extern "C" __global__ void scale(int* x, int n) {
 extern "C" __attribute__((visibility("default"))) int run(int* x, int n) {
     int* device;
     hipDeviceProp_t about;
+    (void)hipGetLastError();    // of another test in this process
     if (hipGetDeviceProperties(&about, 0) || about.warpSize != 64 || about.multiProcessorCount != 304) return -1;
     if (hipMalloc(reinterpret_cast<void**>(&device), n * sizeof *x)) return -2;
     if (hipMemcpy(device, x, n * sizeof *x, hipMemcpyHostToDevice)) return -3;
@@ -38,7 +39,8 @@ extern "C" __attribute__((visibility("default"))) int run(int* x, int n) {
 def triton_headers():
     """The HIP 7 headers in a Triton wheel, None if there is none here."""
     folders = [Path(folder) for folder in [os.environ.get("FP8LAB_TRITON")] if folder]
-    if spec := importlib.util.find_spec("triton"):
+    spec = importlib.util.find_spec("triton")
+    if spec and spec.origin:
         folders.append(Path(spec.origin).parent.parent)
     places = (folder / "triton/backends/amd/include" for folder in folders)
     return next((place for place in places if (place / "hip/hip_runtime.h").exists()), None)

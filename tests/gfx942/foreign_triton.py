@@ -1,7 +1,7 @@
-"""Triton kernels for gfx942, compiled without a GPU: the sources of the code objects in triton/, which tests run.
+"""Triton kernels for gfx942, compiled without a GPU: the sources of the code objects in triton_objects/.
 
     pip install --no-deps --target FOLDER triton==3.9.0
-    PYTHONPATH=FOLDER python foreign_triton.py triton
+    PYTHONPATH=FOLDER python foreign_triton.py triton_objects
 
 writes a .hsaco each and kernels.json, which says what a launch needs to know and of what text the objects were made.
 Triton is large and no dependency of this project; the same version gives the same bytes.

@@ -1,6 +1,6 @@
 """Kernels that another compiler made: Triton's run unmodified, give the right result, and have no finding.
 
-The objects lie in triton/; foreign_triton.py is their source and says how to make them again. Where $FP8LAB_TRITON
+The objects lie in triton_objects/; foreign_triton.py is their source and says how to make them again. Where $FP8LAB_TRITON
 names a folder that holds Triton, a test does so and compares.
 """
 
@@ -17,7 +17,7 @@ import pytest
 
 from fp8lab.gfx942 import CodeObject, Device
 
-SOURCE, OBJECTS = Path(__file__).with_name("foreign_triton.py"), Path(__file__).with_name("triton")
+SOURCE, OBJECTS = Path(__file__).with_name("foreign_triton.py"), Path(__file__).with_name("triton_objects")
 ABOUT = json.loads((OBJECTS / "kernels.json").read_text())
 KERNELS = ABOUT["kernels"]
 M, N, K = 256, 256, 256

@@ -21,7 +21,7 @@ from fp8lab.gfx942.program import load_program
 
 HERE = Path(__file__).parent
 OURS = (CodeObjectError, DecodeError, LaunchError)
-SEEDS = [path.read_bytes() for path in sorted((HERE / "triton").glob("*.hsaco"))[::4]]
+SEEDS = [path.read_bytes() for path in sorted((HERE / "triton_objects").glob("*.hsaco"))[::4]]
 
 
 def outcome(data):
