@@ -1,7 +1,7 @@
 """Kernels that another compiler made: Triton's run unmodified, give the right result, and have no finding.
 
-The objects lie in triton_objects/; foreign_triton.py is their source and says how to make them again. Where $FP8LAB_TRITON
-names a folder that holds Triton, a test does so and compares.
+The objects lie in triton_objects/; foreign_triton.py is their source and says how to make them again. Where
+$FP8LAB_TRITON names a folder that holds Triton, a test does so and compares.
 """
 
 import hashlib
