@@ -1,6 +1,7 @@
 """Operands for the op's tests: any layout, any code, guarded outputs."""
 
 import itertools
+import threading
 
 import torch
 
@@ -63,3 +64,20 @@ class Guarded:
 def bits(x):
     """For bitwise comparison, NaN included."""
     return x.contiguous().view(torch.int16 if x.element_size() == 2 else torch.uint8)
+
+
+def wrong_calls_of_threads(gemm, operands, expected, rounds):
+    """Call gemm in one thread for each of the operands; return the numbers of those whose bits were not as expected."""
+    wrong = []
+
+    def work(i):
+        for _ in range(rounds):
+            if not torch.equal(bits(gemm(*operands[i])).cpu(), expected[i]):
+                wrong.append(i)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(operands))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return wrong

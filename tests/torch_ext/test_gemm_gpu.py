@@ -4,11 +4,10 @@ On the emulator with all of its checks, which turn what a GPU would not tell int
 """
 
 import math
-import threading
 
 import pytest
 import torch
-from gemm_problems import FP8, LAYOUTS, Guarded, bits, laid_out, problem
+from gemm_problems import FP8, LAYOUTS, Guarded, bits, laid_out, problem, wrong_calls_of_threads
 
 from fp8lab import reference, scaling
 
@@ -106,19 +105,7 @@ def test_calls_from_several_threads(gpu_gemm, device, monkeypatch):
     operands = [on(device, problem(33 + i, 70, 256, seed=i)) for i in range(4)]
     operands = [(*x[:1], operands[0][1], x[2], operands[0][3]) for x in operands]       # one weight for all
     expected = [bits(gpu_gemm.gemm(*x)).cpu() for x in operands]
-    wrong = []
-
-    def work(i):
-        for _ in range(5):
-            if not torch.equal(bits(gpu_gemm.gemm(*operands[i])).cpu(), expected[i]):
-                wrong.append(i)
-
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
+    assert wrong_calls_of_threads(gpu_gemm.gemm, operands, expected, rounds=5) == []
 
 
 @pytest.mark.rocm

@@ -1,11 +1,10 @@
 """gemm.gemm() on the CPU against the float64 oracle: every layout, edge, scale and code path."""
 
 import math
-import threading
 
 import pytest
 import torch
-from gemm_problems import FP8, LAYOUTS, Guarded, bits, laid_out, problem
+from gemm_problems import FP8, LAYOUTS, Guarded, bits, laid_out, problem, wrong_calls_of_threads
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -209,19 +208,7 @@ def test_the_number_of_threads_changes_no_bit(gemm, restore_threads):
 def test_calls_from_several_threads(gemm):
     operands = [problem(64 + i, 300, 512, seed=i) for i in range(4)]
     expected = [bits(gemm.gemm(*x)) for x in operands]
-    wrong = []
-
-    def work(i):
-        for _ in range(10):
-            if not torch.equal(bits(gemm.gemm(*operands[i])), expected[i]):
-                wrong.append(i)
-
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
+    assert wrong_calls_of_threads(gemm.gemm, operands, expected, rounds=10) == []
 
 
 def test_an_unknown_path_names_those_there_are(gemm, monkeypatch):
