@@ -15,7 +15,7 @@ READY    := $(VENV)/.fp8lab-ready
 
 # Without autodetect: looking for language servers, which the course does not use, asks npm and takes a second or two.
 lab: build
-	$(BIN)/jupyter lab --LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb \
+	$(BIN)/jupyter-lab --LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb \
 	    --LanguageServerManager.autodetect=False $(LAB_ARGS)
 
 # In as many processes as there are cores, a file of tests in one of them.
@@ -49,8 +49,11 @@ $(READY): requirements.lock pyproject.toml fp8lab/environment.py
 	@$(PYTHON) fp8lab/environment.py $(VENV)
 
 # For maintainers: the lock from what is installed now; the README's pictures from a real browser.
+# Without rfc3987-syntax, and lark for it: jsonschema imports it where it is there, so JupyterLab and nbformat do, and
+# at each import it builds 39 parsers, 3 s. What it checks, `"format": "iri"` in a JSON schema, nothing here asks for.
 lock: $(READY)
-	$(BIN)/pip freeze --all --exclude-editable | sed '/^pip==/d; s/^\(torch==[0-9.]*\).*/\1/' > requirements.lock
+	$(BIN)/pip freeze --all --exclude-editable | \
+	    sed -E '/^(pip|rfc3987-syntax|lark)==/d; s/^(torch==[0-9.]*).*/\1/' > requirements.lock
 
 pictures: build
 	FP8LAB_PICTURES=docs/pictures $(BIN)/python -m pytest -m browser

@@ -166,6 +166,14 @@ def notebook_front_end():
     return Finding("notebook", found, remedy, needed=True)
 
 
+def slow_import():
+    """What pip adds to an environment of one's own, and requirements.lock leaves out: see the Makefile."""
+    if installed("rfc3987-syntax"):
+        return Finding("JupyterLab's start", "3 s longer, as rfc3987-syntax is installed",
+                       "pip uninstall rfc3987-syntax: JSON Schema's check of international addresses is all it is for")
+    return Finding("JupyterLab's start", "nothing slows it")
+
+
 def chromium():
     path = find_chromium()
     return Finding("Chromium", path or "none", "" if path else "apt install chromium: only the browser tests use it")
@@ -195,7 +203,7 @@ def first_line(*command):
 
 
 CHECKS = (python, torch_build, gpu, cxx_compiler, gfx942_compiler, kernels_library, telemetry_trap, built_kernel,
-          notebook_front_end, chromium, nix)
+          notebook_front_end, slow_import, chromium, nix)
 
 
 def configure(parser):

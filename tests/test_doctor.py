@@ -29,6 +29,13 @@ def test_telemetry_switch_set_to_off_is_no_finding(monkeypatch):
     assert not doctor.telemetry_trap().remedy
 
 
+@pytest.mark.parametrize(("version", "mark"), [("1.1.0", "opt"), (None, "ok")])
+def test_package_that_slows_jupyterlab_is_found(monkeypatch, version, mark):
+    monkeypatch.setattr(doctor, "installed", {"rfc3987-syntax": version}.get)
+    finding = doctor.slow_import()
+    assert finding.mark == mark and ("pip uninstall rfc3987-syntax" in finding.remedy) == bool(version)
+
+
 def test_missing_compiler_is_needed_and_says_what_to_install(monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.delenv("CXX", raising=False)
