@@ -5,7 +5,8 @@
     fp8lab gfx942 report k.co                   registers, main loop, and what a launch asks of LDS and memory
     fp8lab gfx942 run --grid 8,12 --block 256 k.co gemm a.npy b.npy out:c.npy 1024
 
-report takes the options and arguments of run, after --kernel NAME, for the figures that need a launch.
+HIP source (gemm.hip) in the place of a code object is compiled first, at -O3. report takes the options and arguments of
+run, after --kernel NAME, for the figures that need a launch.
 
 An argument of the kernel is a .npy file (read), out:NAME.npy (read, and written back after the run), or
 zeros:DTYPE:SHAPE:NAME.npy (made, and written), null, a whole number, or a number with a point. Options come first.
@@ -13,6 +14,7 @@ zeros:DTYPE:SHAPE:NAME.npy (made, and written), null, a whole number, or a numbe
 
 import math
 import sys
+from pathlib import Path
 
 import numpy as np
 
@@ -29,7 +31,7 @@ def configure(parser):
         ("run", "run a kernel with .npy files and numbers"),
     ):
         action = actions.add_parser(name, help=what, description=what)
-        action.add_argument("code_object", help="a .co or .hsaco file, or a clang offload bundle")
+        action.add_argument("code_object", help="a .co or .hsaco file, a clang offload bundle, or .hip source")
         if name == "report":
             action.add_argument("--kernel", help="one of them; all if not given")
         elif name != "list":
@@ -48,7 +50,7 @@ def configure(parser):
 
 def run(args):
     try:
-        code_object = CodeObject.load(args.code_object)
+        code_object = _load(args.code_object)
         if args.action == "list":
             return _list(code_object)
         if args.action == "report" and args.kernel is None:
@@ -64,6 +66,17 @@ def run(args):
         return _report([kernel], args) if args.action == "report" else _run(kernel, args)
     except (OSError, CodeObjectError, DecodeError, LaunchError, KernelFault, CoreBuildError, ValueError) as error:
         return _fail(str(error))
+
+
+def _load(path):
+    if Path(path).suffix != ".hip":
+        return CodeObject.load(path)
+    from fp8lab import toolchain
+
+    try:
+        return toolchain.compile(Path(path)).code_object
+    except (toolchain.CompileError, toolchain.ClangNotFound) as error:
+        raise CodeObjectError(str(error)) from None
 
 
 def _fail(message):

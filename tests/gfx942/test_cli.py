@@ -38,6 +38,17 @@ def test_run_reads_and_writes_npy_files(tmp_path, capsys):
     assert "0 findings" in out and "v_add_f32" in out and "sectors" in out
 
 
+def test_source_is_compiled_first_and_its_mistakes_are_the_compilers(tmp_path, capsys):
+    (tmp_path / "vadd.hip").write_text(CORPUS["vadd"])
+    assert main(["gfx942", "list", f"{tmp_path}/vadd.hip"]) == 0
+    assert "vadd(" in capsys.readouterr().out
+    (tmp_path / "bad.hip").write_text("nonsense here;\n")
+    assert main(["gfx942", "list", f"{tmp_path}/bad.hip"]) == 1
+    assert "bad.hip:1:1: error: unknown type name 'nonsense'" in capsys.readouterr().err
+    assert main(["gfx942", "list", f"{tmp_path}/none.hip"]) == 1
+    assert "none.hip" in capsys.readouterr().err
+
+
 def test_findings_change_the_exit_code_and_mistakes_are_explained(tmp_path, capsys):
     for name in "ab":
         np.save(tmp_path / f"{name}.npy", np.zeros(256, np.float32))
@@ -65,19 +76,17 @@ def test_a_gemm_is_right_where_pip_is_all_there_is(tmp_path):
         return done.stdout.split("\n")
 
     (tmp_path / "gemm.hip").write_text(CORPUS["gemm"])
-    script = "from pathlib import Path; from fp8lab import toolchain; from fp8lab.gfx942.core import build;"
-    script += "print(toolchain.find_clang().name, *(name for name, _ in build.compilers()));"
-    script += "print(toolchain.compile(Path('gemm.hip')).path)"
-    names, path, _ = python("-c", script)
-    assert names == "ziglang ziglang"
+    script = "from fp8lab import toolchain; from fp8lab.gfx942.core import build;"
+    script += "print(toolchain.find_clang().name, *(name for name, _ in build.compilers()))"
+    assert python("-c", script)[0] == "ziglang ziglang"
 
     rng, (m, n, k) = np.random.default_rng(0), (100, 70, 192)
     a, b = (rng.standard_normal((rows, k)).astype(ml_dtypes.float8_e4m3fnuz) for rows in (m, n))
     np.save(tmp_path / "a.npy", a.view(np.uint8))
     np.save(tmp_path / "b.npy", b.view(np.uint8))
     files = ["a.npy", "b.npy", f"zeros:float32:{m}x{n}:c.npy"]
-    said = python("-m", "fp8lab.cli", "gfx942", "run", "--grid", "2,2", "--block", "256", path, "gemm", *files,
-                  str(m), str(n), str(k))
+    run = ["gfx942", "run", "--grid", "2,2", "--block", "256", "gemm.hip", "gemm"]
+    said = python("-m", "fp8lab.cli", *run, *files, str(m), str(n), str(k))
     assert "0 findings" in said[0]
     want = a.astype(np.float64) @ b.astype(np.float64).T
     assert np.allclose(np.load(tmp_path / "c.npy"), want, rtol=1e-5, atol=1e-4)
