@@ -116,7 +116,7 @@ class Launcher:
         """
         if not problem.tensors:
             raise ValueError("the problem has no memory, needs Problem.of(a, b, a_scale, b_scale, out)")
-        edges = [edge for x in problem.tensors.values() for edge in _extent(x)]
+        edges = [edge for x in problem.tensors.values() for edge in _words(x)]
         said = ctypes.create_string_buffer(8192)
         status = self._library.launcher_run(ctypes.byref(problem), (ctypes.c_void_p * len(edges))(*edges),
                                             len(edges) // 2, said, len(said))
@@ -125,10 +125,10 @@ class Launcher:
         return status
 
 
-def _extent(x):
-    """First byte of a tensor and the one behind its last."""
+def _words(x):
+    """The first byte of a tensor, or of the word it begins inside of (torch-ext/operands.h), and the one behind it."""
     last = sum((size - 1) * stride for size, stride in zip(x.shape, x.stride(), strict=True)) if x.numel() else -1
-    return x.data_ptr(), x.data_ptr() + (last + 1) * x.element_size()
+    return x.data_ptr() // 4 * 4, x.data_ptr() + (last + 1) * x.element_size()
 
 
 # --- the table of configurations, and copies of it ---

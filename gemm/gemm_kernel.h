@@ -8,9 +8,8 @@
 //
 // * The tile lies in LDS once, in three regions: B, half 0 of A, half 1 of A. Each is refilled for the next block while
 //   another is read, so there are two barriers a block, each with a quarter of the block's MFMAs of slack.
-// * B is the first operand of the MFMA. A lane then holds 4 consecutive n of one m: one a_scale for a sub-tile, and
-// wide
-//   stores.
+// * B is the first operand of the MFMA. A lane then holds 4 consecutive n of one m: one a_scale for a sub-tile,
+//   and wide stores.
 // * A slot is 2 sub-tiles × 4 MFMAs into 8 temporary registers; the next slot scales and adds them to the accumulators.
 // * Every MFMA is fenced, and all other work stands between them by hand, where the matrix pipe hides it: left to
 //   itself the compiler piles it up, and needs 50 more registers. An MFMA takes 4 issue slots, so 3 instructions fit

@@ -16,9 +16,11 @@ typedef enum gemm_status {
     GEMM_NULL_POINTER,  // of a non-empty matrix
     GEMM_NEGATIVE_SIZE,
     GEMM_K_NOT_MULTIPLE_OF_128,
-    GEMM_STRIDES,       // neither stride of an operand is 1, or rows overlap
-    GEMM_TOO_LARGE,     // beyond the 32-bit offsets of the kernel, see gemm_launcher.hip
-    GEMM_WRONG_DEVICE,  // the current device runs no gfx942 code
+    GEMM_STRIDES,           // neither stride of an operand is 1, or rows overlap
+    GEMM_STEP_TOO_LARGE,    // n, k, or a stride that is not 1: 2^24 elements or more
+    GEMM_SCALES_TOO_LARGE,  // 2^29 elements or more in a_scale or b_scale
+    GEMM_GRID_TOO_LARGE,    // 2^22 workgroups or more
+    GEMM_WRONG_DEVICE,      // the current device runs no gfx942 code
     GEMM_LAUNCH_FAILED,
 } gemm_status;
 
@@ -52,6 +54,8 @@ gemm_status gemm_describe(const gemm_problem* problem, char* text, size_t size);
 
 // The entry point that other FP8 kernels for this op offer: a is (k, m) and b is (k, n) in memory, both contiguous, out
 // is contiguous. metrics is not used. Returns a gemm_status.
+// It has no argument for a workspace, so K is never split: 1024 × 576 × 7168 gives 144 of the 304 CUs work and
+// 1024 × 512 × 7168 gives 128 of them, which gemm_run with a workspace fills.
 int run(void* a, void* b, void* a_scale, void* b_scale, void* out, int m, int n, int k, void* metrics,
         hipStream_t stream);
 

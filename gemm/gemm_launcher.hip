@@ -47,10 +47,13 @@ struct Rows {
     const void* data;
     int64_t rows, k, row_stride, k_stride;
 
-    // One of the strides 1, the other one no shorter than what it steps over. A stride over one element means nothing.
+    // One of the strides 1, the other one no shorter than what it steps over. A stride over one element means nothing,
+    // and without any k nothing is read.
     bool normalise() {
-        if (rows <= 1) row_stride = k_stride == 1 ? k : 1;
-        if (k <= 1) k_stride = row_stride == 1 ? rows : 1;
+        if (k == 0)
+            data = nullptr, row_stride = 0, k_stride = 1;
+        else if (rows <= 1)
+            row_stride = k_stride == 1 ? k : 1;
         return (k_stride == 1 && row_stride >= k) || (row_stride == 1 && k_stride >= rows);
     }
     // The fastest layout that can read it, see load.h for what each asks.
@@ -80,24 +83,38 @@ struct Choice {
     int64_t workspace_bytes() const { return parts > 1 ? partial_bytes() + tiles * 8 : 0; }
 };
 
+// What the kernel's 32-bit numbers reach. A buffer, and every offset into it, stays below 2^31 bytes: a whole matrix of
+// scales, 128 k of an operand that is not K-contiguous, and as many rows of the others and of C as a tile has, at least
+// 64. Numbers of workgroups stay below 2^22, for divide() of device.h; HIP allows 2^32 lanes, which are more.
+constexpr int64_t most_bytes = int64_t(1) << 31, too_many_scales = most_bytes / 4, too_long_step = most_bytes / 128;
+constexpr int64_t too_many_workgroups = 1 << 22;
+
+bool reaches(const Config& c, const Rows& a, const Rows& b, int64_t out_stride) {
+    return c.tile_m * a.row_stride <= most_bytes && c.tile_n * b.row_stride <= most_bytes &&
+           c.tile_m * out_stride * 2 <= most_bytes;
+}
+
 // The rule. Of the configurations that can read the operands, split 1 to 4 ways: those that give at least 9 of 10 CUs
 // work, if there are any; of these the one with the shortest estimate. The estimate is in clocks, of the CU with the
 // most workgroups: for each block of K the longer of its MFMAs and of its bytes, then a partial tile written by each
 // workgroup, and the last one's reading of all parts.
 // NOTE: not measured on hardware. Whether a CU gets 16 bytes a clock from L2 decides between the large tiles.
+// NOTE: 304 CUs are those of a MI300X. A MI300A, which runs the same code with 228, gets the same choice, and so the
+// same bits: how K is split decides how sums are rounded, and nothing about the device takes part in it.
 constexpr int cus = 304, enough_cus = 274, most_parts = 4;
 constexpr int flops_per_clock = 4096, bytes_per_clock = 16, memory_bytes_per_clock = 8;  // of a CU; the last from HBM
 
-Choice choose(const Rows& a, const Rows& b, size_t workspace_bytes) {
+// No configuration at all where each of them takes too many workgroups.
+Choice choose(const Rows& a, const Rows& b, int64_t out_stride, size_t workspace_bytes) {
     Choice best;
     bool best_fills = false;
     int64_t best_clocks = 0, blocks = a.k / block_k;
     for (const Config& c : configs) {
-        if (!reads(c.a, a.layout()) || !reads(c.b, b.layout())) continue;
+        if (!reads(c.a, a.layout()) || !reads(c.b, b.layout()) || !reaches(c, a, b, out_stride)) continue;
         int64_t tiles = ceil_div(a.rows, c.tile_m) * ceil_div(b.rows, c.tile_n);
         for (int64_t parts = 1; parts == 1 || (parts <= most_parts && parts <= blocks); parts++) {
             Choice here{&c, tiles, parts};
-            if (here.workspace_bytes() > int64_t(workspace_bytes)) break;
+            if (tiles * parts >= too_many_workgroups || here.workspace_bytes() > int64_t(workspace_bytes)) break;
             int64_t mfma = 2 * c.tile_m * c.tile_n * block_k / flops_per_clock;
             int64_t fetch = (c.tile_m + c.tile_n) * block_k / bytes_per_clock;
             int64_t per_block = mfma > fetch ? mfma : fetch;
@@ -115,25 +132,41 @@ Choice choose(const Rows& a, const Rows& b, size_t workspace_bytes) {
     return best;
 }
 
+// A problem that has passed all checks; without a configuration if there is nothing to compute.
+struct Plan {
+    Rows a, b;
+    int64_t out_stride;
+    Choice choice;
+};
+
 // Everything that can be wrong with a problem, in the order of gemm_status.
-gemm_status check(const gemm_problem& p, Rows& a, Rows& b) {
+gemm_status make_plan(const gemm_problem& p, size_t workspace_bytes, Plan& plan) {
+    plan = {};
     if (p.m < 0 || p.n < 0 || p.k < 0) return GEMM_NEGATIVE_SIZE;
     if (p.k % block_k) return GEMM_K_NOT_MULTIPLE_OF_128;
     if (p.m == 0 || p.n == 0) return GEMM_OK;
     if (!p.out || (p.k && (!p.a || !p.b || !p.a_scale || !p.b_scale))) return GEMM_NULL_POINTER;
-    a = {p.a, p.m, p.k, p.a_row_stride, p.a_k_stride};
-    b = {p.b, p.n, p.k, p.b_column_stride, p.b_k_stride};
-    if (p.k && (!a.normalise() || !b.normalise())) return GEMM_STRIDES;
-    if (p.m > 1 && p.out_row_stride < p.n) return GEMM_STRIDES;
-    // The kernel's offsets are 32 bits: 256 rows or 128 k of an operand, 256 rows of C and a whole matrix of scales
-    // have to stay below 2^31 bytes, and the number of workgroups below 2^22.
-    const int64_t most_stride = 1 << 22, most_scales = int64_t(1) << 29;
-    for (int64_t size : {p.m, p.n, p.k, p.out_row_stride, a.row_stride, a.k_stride, b.row_stride, b.k_stride})
-        if (size > most_stride) return GEMM_TOO_LARGE;
-    if (p.k / block_k * p.m > most_scales || p.k / block_k * ceil_div(p.n, block_k) > most_scales)
-        return GEMM_TOO_LARGE;
-    if (ceil_div(p.m, 64) * ceil_div(p.n, 64) * most_parts >= most_stride) return GEMM_TOO_LARGE;
-    return GEMM_OK;
+    Rows& a = plan.a = {p.a, p.m, p.k, p.a_row_stride, p.a_k_stride};
+    Rows& b = plan.b = {p.b, p.n, p.k, p.b_column_stride, p.b_k_stride};
+    plan.out_stride = p.m > 1 ? p.out_row_stride : p.n;
+    if (!a.normalise() || !b.normalise() || plan.out_stride < p.n) return GEMM_STRIDES;
+    for (int64_t step : {p.k, plan.out_stride, a.row_stride, a.k_stride, b.row_stride, b.k_stride})
+        if (step >= too_long_step) return GEMM_STEP_TOO_LARGE;
+    for (int64_t columns : {p.m, ceil_div(p.n, block_k)})
+        if (p.k && columns >= ceil_div(too_many_scales, p.k / block_k)) return GEMM_SCALES_TOO_LARGE;
+    if (p.m > INT32_MAX) return GEMM_GRID_TOO_LARGE;  // no tile has more than 256 rows
+    plan.choice = choose(a, b, plan.out_stride, workspace_bytes);
+    return plan.choice.config ? GEMM_OK : GEMM_GRID_TOO_LARGE;
+}
+
+// What HIP answers if the program has no code for the device. Today's runtime (ROCm's clr, hip_fatbin.cpp and
+// hip_platform.cpp) says hipErrorInvalidImage to the first launch and hipErrorInvalidKernelFile to later ones, others
+// have said the other two.
+bool says_wrong_device(hipError_t error) {
+    for (hipError_t e :
+         {hipErrorInvalidImage, hipErrorInvalidKernelFile, hipErrorNoBinaryForGpu, hipErrorInvalidDeviceFunction})
+        if (error == e) return true;
+    return false;
 }
 
 // 56 bits that no other call has, in the upper bits of a word; nothing is kept between calls.
@@ -148,42 +181,41 @@ uint64_t call_number(const void* here) {
 
 extern "C" gemm_status gemm_run(const gemm_problem* problem, hipStream_t stream) {
     const gemm_problem& p = *problem;
-    Rows a, b;
-    if (gemm_status wrong = check(p, a, b); wrong != GEMM_OK) return wrong;
-    if (p.m == 0 || p.n == 0) return GEMM_OK;  // HIP refuses a grid of zero workgroups
+    Plan plan;
+    if (gemm_status wrong = make_plan(p, p.workspace ? p.workspace_bytes : 0, plan); wrong != GEMM_OK) return wrong;
+    const auto& [a, b, row_of_out, choice] = plan;
+    if (!choice.config) return GEMM_OK;  // HIP refuses a grid of zero workgroups
 
-    Choice choice = choose(a, b, p.workspace ? p.workspace_bytes : 0);
     int m = p.m, n = p.n, k = p.k, a_row = a.row_stride, a_k = a.k_stride, b_row = b.row_stride, b_k = b.k_stride;
-    int out_stride = p.m > 1 ? p.out_row_stride : p.n, parts = choice.parts;
+    int out_stride = row_of_out, parts = choice.parts;
     char* partial = static_cast<char*>(p.workspace);
     char* arrived = partial + choice.partial_bytes();
     uint64_t call = call_number(&choice);
-    const void *a_data = p.a, *b_data = p.b, *a_scale = p.a_scale, *b_scale = p.b_scale;
+    const void *a_data = a.data, *b_data = b.data, *a_scale = p.a_scale, *b_scale = p.b_scale;
     void* out = p.out;
     void* arguments[] = {&a_data, &b_data, &a_scale, &b_scale,    &out,   &m,       &n,       &k,   &a_row,
                          &a_k,    &b_row,  &b_k,     &out_stride, &parts, &partial, &arrived, &call};
     hipError_t error = hipLaunchKernel(choice.config->kernel, dim3(choice.tiles * choice.parts),
                                        dim3(choice.config->lanes), arguments, 0, stream);
-    if (error == hipErrorNoBinaryForGpu || error == hipErrorInvalidDeviceFunction) return GEMM_WRONG_DEVICE;
+    if (says_wrong_device(error)) return GEMM_WRONG_DEVICE;
     return error == hipSuccess ? GEMM_OK : GEMM_LAUNCH_FAILED;
 }
 
 extern "C" size_t gemm_workspace_bytes(const gemm_problem* problem) {
-    Rows a, b;
-    if (check(*problem, a, b) != GEMM_OK || problem->m == 0 || problem->n == 0) return 0;
-    return choose(a, b, SIZE_MAX / 2).workspace_bytes();
+    Plan plan;
+    return make_plan(*problem, SIZE_MAX / 2, plan) == GEMM_OK ? plan.choice.workspace_bytes() : 0;
 }
 
 extern "C" gemm_status gemm_describe(const gemm_problem* problem, char* text, size_t size) {
-    Rows a, b;
-    if (gemm_status wrong = check(*problem, a, b); wrong != GEMM_OK) return wrong;
-    if (problem->m == 0 || problem->n == 0) {
+    Plan plan;
+    gemm_status wrong = make_plan(*problem, problem->workspace ? problem->workspace_bytes : 0, plan);
+    if (wrong != GEMM_OK) return wrong;
+    const Choice& choice = plan.choice;
+    if (choice.config)
+        snprintf(text, size, "%s, %lld workgroups, K in %lld parts", choice.config->name,
+                 static_cast<long long>(choice.tiles * choice.parts), static_cast<long long>(choice.parts));
+    else
         snprintf(text, size, "nothing to do");
-        return GEMM_OK;
-    }
-    Choice choice = choose(a, b, problem->workspace ? problem->workspace_bytes : 0);
-    snprintf(text, size, "%s, %lld workgroups, K in %lld parts", choice.config->name,
-             static_cast<long long>(choice.tiles * choice.parts), static_cast<long long>(choice.parts));
     return GEMM_OK;
 }
 
@@ -199,8 +231,13 @@ extern "C" const char* gemm_status_string(gemm_status status) {
             return "k is not a multiple of 128, the block that shares a scale: pad a and b with zeros";
         case GEMM_STRIDES:
             return "rows overlap, or neither stride of a or of b is 1: make a contiguous copy";
-        case GEMM_TOO_LARGE:
-            return "a size or stride is above 2^22, or a matrix of scales above 2^29 elements: compute C in pieces";
+        case GEMM_STEP_TOO_LARGE:
+            return "n, k or a stride is 2^24 elements or more, beyond the kernel's 32-bit offsets: compute C in pieces";
+        case GEMM_SCALES_TOO_LARGE:
+            return "a_scale or b_scale has 2^29 elements or more, beyond the kernel's 32-bit offsets: compute C in "
+                   "pieces";
+        case GEMM_GRID_TOO_LARGE:
+            return "C takes 2^22 workgroups or more, beyond what the kernel counts: compute C in pieces";
         case GEMM_WRONG_DEVICE:
             return "the current device runs no gfx942 code (MI300X): choose one that does";
         case GEMM_LAUNCH_FAILED:

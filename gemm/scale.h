@@ -19,11 +19,11 @@ struct Scales {
     GEMM_DEVICE Scales(const float* a_scale, const float* b_scale, int m, int n, int k, int row, int column, int lane,
                        int first_block) {
         int blocks = k / block_k, b_columns = (n + block_k - 1) / block_k;
-        a_pitch = m * 4;
-        b_pitch = b_columns * 4;
+        a_pitch = u32(m) * 4;
+        b_pitch = u32(b_columns) * 4;
         a = buffer(a_scale, blocks * a_pitch);
         b = buffer(b_scale, blocks * b_pitch);
-        a_offset = first_block * a_pitch + (row + lane_row(lane % 16)) * 4;
+        a_offset = first_block * a_pitch + u32(row + lane_row(lane % 16)) * 4;
         b_offset = first_block * b_pitch + min(column / block_k, b_columns - 1) * 4;
     }
 

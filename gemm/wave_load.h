@@ -1,8 +1,8 @@
 // Global memory straight to the registers that an MFMA reads, for wave_tile.h. See load.h for what a Source is.
 //
 //   begin()             before the loop: what its first steps read and do not load
-//   work<step, p>()     what stands behind MFMA p = 0 … 7 of a step: bytes of the next block are asked for or
-//   transposed
+//   work<step, p>()     what stands behind MFMA p = 0 … 7 of a step: bytes of the next block are asked for, or
+//                       transposed
 #pragma once
 #include "device.h"
 #include "load.h"

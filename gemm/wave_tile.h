@@ -54,9 +54,10 @@ GEMM_DEVICE void gemm_wave_tile(const Arguments& arg) {
     typename BLayout::Source b_source(arg.b, {at.column, WaveTile::n, first_block * block_k, blocks > 0});
     WaveLoader<ALayout, ROWS_OF_A> a(a_source, lane, m - at.row);
     WaveLoader<BLayout, ROWS_OF_B> b(b_source, lane, n - at.column);
-    Buffer a_scales = buffer(arg.a_scale, k_blocks * m * 4), b_scales = buffer(arg.b_scale, k_blocks * n_blocks * 4);
-    u32 a_scale_at = (first_block * m + at.row + lane % 16 * 4) * 4;
-    u32 b_scale_at = (first_block * n_blocks + at.column / block_k) * 4;
+    u32 a_pitch = u32(m) * 4, b_pitch = u32(n_blocks) * 4;  // bytes from one block of K to the next
+    Buffer a_scales = buffer(arg.a_scale, k_blocks * a_pitch), b_scales = buffer(arg.b_scale, k_blocks * b_pitch);
+    u32 a_scale_at = first_block * a_pitch + u32(at.row + lane % 16 * 4) * 4;
+    u32 b_scale_at = first_block * b_pitch + at.column / block_k * 4;
 
     WaveFragments a_fragment, b_fragment;
     f32x4 total[4][4], part[2][2];        // [step, in turn][sub-tile of the step]
@@ -90,8 +91,8 @@ GEMM_DEVICE void gemm_wave_tile(const Arguments& arg) {
             if (index.value == a.advance_at) a_source.advance(WaveTile::waves * block_k, block + 1 < blocks);
             if (index.value == b.advance_at) b_source.advance(WaveTile::waves * block_k, block + 1 < blocks);
             if (step == 5 && in_step == 0) {
-                a_scale_at += WaveTile::waves * m * 4;
-                b_scale_at += WaveTile::waves * n_blocks * 4;
+                a_scale_at += WaveTile::waves * a_pitch;
+                b_scale_at += WaveTile::waves * b_pitch;
                 settle(b_scale_at);
             }
             f32x4 zero = 0;

@@ -71,11 +71,11 @@ inline std::string message(gemm_status status, int64_t device) {
     if (error == hipErrorNoDevice)
         return "HIP finds no GPU (hipErrorNoDevice): see that `rocminfo` lists one and that HIP_VISIBLE_DEVICES does "
                "not hide it, or load this kernel with backend=\"cpu\"";
-    if (status == GEMM_WRONG_DEVICE)
+    if (status == GEMM_WRONG_DEVICE && arch() != "gfx942")
         return where + " is " + arch() +
                ", this build has code for gfx942 (MI300X) only, whose FP8 is e4m3fnuz: move "
                "the tensors to a MI300X, or load this kernel with backend=\"cpu\"";
-    if (status == GEMM_LAUNCH_FAILED)
+    if (status == GEMM_WRONG_DEVICE || status == GEMM_LAUNCH_FAILED)
         return "the launch on " + where + " failed: " + hipGetErrorName(error) + ", " + hipGetErrorString(error) +
                "; the tensors are as they were, the next call may work, AMD_LOG_LEVEL=3 shows what HIP did";
     return gemm_status_string(status);
@@ -99,8 +99,8 @@ inline void run(const Operands& x) {
     }
 #ifdef FP8LAB_EMULATED
     const char* const space = static_cast<const char*>(problem.workspace);
-    const fp8lab::Visible visible({Extent(x.a, 1).bytes(),
-                                   Extent(x.b, 1).bytes(),
+    const fp8lab::Visible visible({Extent(x.a, 1).words(),
+                                   Extent(x.b, 1).words(),
                                    Extent(x.a_scale, 4).bytes(),
                                    Extent(x.b_scale, 4).bytes(),
                                    Extent(x.out, 2).bytes(),

@@ -2,6 +2,7 @@
 #pragma once
 #include <torch/csrc/stable/tensor.h>
 
+#include <cstdint>
 #include <utility>
 
 using torch::headeronly::ScalarType;
@@ -27,6 +28,9 @@ struct Extent {
         end = begin + last * item_bytes;
     }
     std::pair<const char*, const char*> bytes() const { return {begin, end}; }
+    // From the word of 4 bytes that holds the first one: where an operand begins inside a word, gemm/transpose.h loads
+    // all of it and shifts. No GPU's page begins inside a word, so such a load can fault nowhere.
+    std::pair<const char*, const char*> words() const { return {begin - reinterpret_cast<uintptr_t>(begin) % 4, end}; }
 };
 
 // The operands of a product, all of them checked: shapes, dtypes, layouts, and that out lies apart.

@@ -26,9 +26,9 @@ extern "C" gemm_status gemm_run(const gemm_problem* problem, hipStream_t stream)
     const void* kernel = problem->m == WILD_STORE          ? reinterpret_cast<const void*>(&wild)
                          : problem->m == UNINITIALISED_LDS ? reinterpret_cast<const void*>(&unwritten)
                                                            : reinterpret_cast<const void*>(&fill);
-    if (problem->m == REFUSED) return GEMM_TOO_LARGE;
+    if (problem->m == REFUSED) return GEMM_GRID_TOO_LARGE;
     hipError_t error = hipLaunchKernel(kernel, dim3(1), dim3(lanes), arguments, 0, stream);
-    if (error == hipErrorNoBinaryForGpu || error == hipErrorInvalidDeviceFunction) return GEMM_WRONG_DEVICE;
+    if (error == hipErrorInvalidImage || error == hipErrorInvalidKernelFile) return GEMM_WRONG_DEVICE;
     return error == hipSuccess ? GEMM_OK : GEMM_LAUNCH_FAILED;
 }
 
@@ -37,5 +37,5 @@ extern "C" size_t gemm_workspace_bytes(const gemm_problem*) {
 }
 
 extern "C" const char* gemm_status_string(gemm_status status) {
-    return status == GEMM_TOO_LARGE ? "the launcher's own sentence" : "another status";
+    return status == GEMM_GRID_TOO_LARGE ? "the launcher's own sentence" : "another status";
 }

@@ -80,8 +80,11 @@ static const char* other_device(void) {
     return wish && strcmp(wish, "gfx942") ? wish : 0;
 }
 static int no_device(void) { return other_device() && !strcmp(other_device(), "none"); }
-hipError_t device_runs_gfx942(void) {
-    return no_device() ? hipErrorNoDevice : other_device() ? hipErrorNoBinaryForGpu : hipSuccess;
+// What ROCm's runtime says of a bundle without code for the device: one thing when it looks, another when it is asked
+// again (clr, hip_fatbin.cpp and hip_platform.cpp).
+hipError_t device_runs_gfx942(int asked) {
+    if (no_device()) return hipErrorNoDevice;
+    return !other_device() ? hipSuccess : asked ? hipErrorInvalidKernelFile : hipErrorInvalidImage;
 }
 
 API hipError_t hipGetDevicePropertiesR0600(Properties* properties, int device) {

@@ -20,6 +20,7 @@ enum {
     hipErrorInvalidDevice = 101,
     hipErrorInvalidImage = 200,
     hipErrorNoBinaryForGpu = 209,
+    hipErrorInvalidKernelFile = 218,
     hipErrorFileNotFound = 301,
     hipErrorInvalidHandle = 400,
     hipErrorNotFound = 500,
@@ -105,10 +106,10 @@ hipError_t submit(hipStream_t stream, Work work);
 hipError_t run_work(const Work* work);
 hipError_t run_kernel(const Work* work);
 
-hipError_t fail(hipError_t error);        // note it as the thread's last error
-hipError_t refuse_while_capturing(void);  // for calls that a stream capture forbids
-hipError_t device_runs_gfx942(void);      // or why not
-void note_failure(hipError_t error);      // of a kernel: the next synchronisation returns it too
+hipError_t fail(hipError_t error);         // note it as the thread's last error
+hipError_t refuse_while_capturing(void);   // for calls that a stream capture forbids
+hipError_t device_runs_gfx942(int asked);  // or why not; asked: whether code for it was looked for before
+void note_failure(hipError_t error);       // of a kernel: the next synchronisation returns it too
 void say(const char* format, ...) __attribute__((format(printf, 1, 2)));  // one sentence on stderr
 Function* registered_function(const void* host, hipError_t* error);
 u32 memory_ranges(Range** ranges, u32 more);  // of the allocations, unsorted, with room for `more`

@@ -128,6 +128,7 @@ typedef struct {
     const void* binary;
     Module* module;
     hipError_t error;
+    int refused;  // on a device that is none of gfx942
 } Fat;
 typedef struct Registered {
     const void* host;
@@ -177,12 +178,16 @@ API void __hipRegisterSurface(void** handle, void* host, char* device, const cha
 }
 // What is registered under this address, with its code object loaded; null and an error if there is none.
 static const Registered* find_registered(const void* host, hipError_t none, hipError_t* error) {
-    if ((*error = device_runs_gfx942())) return 0;
     *error = none;
     for (Registered* r = registered; r; r = r->next) {
         if (r->host != host) continue;
         pthread_mutex_lock(&load_lock);
         Fat* fat = r->fat;
+        if ((*error = device_runs_gfx942(fat->refused))) {
+            fat->refused = 1;
+            pthread_mutex_unlock(&load_lock);
+            return 0;
+        }
         if (!fat->module && !fat->error) {
             u64 size = fat->binary ? size_of(fat->binary) : 0;
             if (size) fat->module = load_module(fat->binary, size, &fat->error);

@@ -2,7 +2,13 @@
 #pragma once
 #include <stddef.h>
 
-typedef enum { hipSuccess = 0, hipErrorInvalidDeviceFunction = 98, hipErrorNoBinaryForGpu = 209 } hipError_t;
+typedef enum {
+    hipSuccess = 0,
+    hipErrorInvalidDeviceFunction = 98,
+    hipErrorInvalidImage = 200,
+    hipErrorNoBinaryForGpu = 209,
+    hipErrorInvalidKernelFile = 218
+} hipError_t;
 typedef struct ihipStream_t* hipStream_t;
 struct dim3 {
     unsigned x, y, z;

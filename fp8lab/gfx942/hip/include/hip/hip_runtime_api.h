@@ -18,6 +18,7 @@ typedef enum hipError_t {
     hipErrorInvalidDevice = 101,
     hipErrorInvalidImage = 200,
     hipErrorNoBinaryForGpu = 209,
+    hipErrorInvalidKernelFile = 218,
     hipErrorFileNotFound = 301,
     hipErrorInvalidHandle = 400,
     hipErrorNotFound = 500,
