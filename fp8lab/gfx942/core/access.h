@@ -15,7 +15,7 @@ typedef struct {
     int partial;
 } Access;
 
-#include "checks.h"
+#include "lds_checks.h"
 #include "trace.h"
 
 // --- device memory ---
@@ -180,6 +180,7 @@ static u64 swizzled(const u32* d, u32 stride, u32 index, u32 offset) {
     u32 together = 8u << (d[3] >> 21 & 3);
     return ((u64)(index / together) * stride + (offset & ~3u)) * together + 4 * (index % together) + (offset & 3);
 }
+static const u32 no_offset[LANES];
 OUT_OF_LINE static void find_buffer(Wave* w, const Ins* in, Access* at, u32 size, Intent intent) {
     const u32* d = &w->s[in->src[1]];
     u64 base = (u64)d[0] | (u64)(d[1] & 0xffff) << 32;
@@ -195,6 +196,20 @@ OUT_OF_LINE static void find_buffer(Wave* w, const Ins* in, Access* at, u32 size
     u64 active = pair(w, EXEC), inside = 0;
     u32 index_register = in->src[0] - VGPR, offset_register = index_register + (in->flags & IDXEN ? 1 : 0);
     at->partial = 0;
+    if (!structured && !is_swizzled) {  // usually, and with all lanes inside: one comparison
+        const u32* offset = in->flags & OFFEN ? w->v[offset_register] : no_offset;
+        u32 furthest = 0;
+        EACH_LANE {
+            u32 x = (u32)in->offset[0] + offset[l], seen = active >> l & 1 ? x : 0;
+            at->device[l] = base + soffset + x;
+            furthest = seen > furthest ? seen : furthest;
+        }
+        if ((u64)furthest + soffset + size <= records) {
+            at->lanes = active;
+            translate(w, in, at, size, intent);
+            return;
+        }
+    }
     EACH_LANE {
         u32 offset = (u32)in->offset[0] + (in->flags & OFFEN ? w->v[offset_register][l] : 0);
         u32 index = (in->flags & IDXEN ? w->v[index_register][l] : 0) + adds_lane * l;

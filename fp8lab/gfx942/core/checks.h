@@ -1,149 +1,35 @@
-// Checks: what a GPU would not tell. Nothing here changes a result; report() notes what was wrong and where.
-#pragma once
-#include <stdlib.h>
-
-// --- LDS: races in a barrier interval, bytes read before they were written, data that has not arrived ---
+// Checks of registers, round each instruction: waits, registers that were never written, wait states. Nothing here
+// changes a result; report() notes what was wrong and where.
 //
-// Two waves that touch the same byte between two barriers, one of them writing, race: nothing orders them. Writing the
-// same value twice is harmless and reported apart. Atomics among themselves do not race.
-static int stores_the_same(Wave* w, const Ins* in, const Access* at, u32 l, u32 size, u32 which) {
-    if (which == 3) return 0;
-    const u32* data = w->v[in->src[which == 2 ? 2 : 1] - VGPR];
-    for (u32 i = 0; i < (size + 3) / 4; i++) {
-        u32 x = data[i * LANES + l];
-        if (in->flags & STORES_HIGH) x >>= 16;
-        if (memcmp(at->host[l] + 4 * i, &x, size < 4 ? size : 4)) return 0;
-    }
-    return 1;
-}
+// Most registers that an instruction touches have nothing about them: they are written, no load into them is under way,
+// no matrix instruction was near. So each register has a byte, `watch`, that says what there might be; if the bytes of
+// all of an instruction's registers are 0, it is done. A bit may be out of date, and goes when a closer look finds so.
+#pragma once
 
-// The usual case in a few compares: a whole dword, in this interval written by no other wave, and written before.
-static ALWAYS_INLINE int quiet_access(Shadow* s, Intent intent, u32 checks, u32 epoch, u32 me, const Wave* waves,
-                                      u32 sequence) {
-    u32 mine = me * 0x01010101u, writer, reader, now = mine;
-    memcpy(&writer, s->writer, 4);
-    memcpy(&reader, s->reader, 4);
-    if (writer != mine && s->write_epoch == epoch) return 0;
-    if (reader != mine && s->read_epoch == epoch) {
-        if (intent != READ || reader != (reader & 255) * 0x01010101u || (reader & 255) == NOBODY) return 0;
-        now = SEVERAL * 0x01010101u;
-    }
-    if (intent == WRITE) {
-        s->write_epoch = epoch, s->write_seq = sequence, s->atomic = 0, s->written = 15;
-        memcpy(s->writer, &mine, 4);
-        return 1;
-    }
-    if (checks & CHECK_UNINITIALISED && s->written != 15) return 0;
-    if (checks & CHECK_WAITS && writer != mine && s->write_epoch) {
-        if (writer != (writer & 255) * 0x01010101u || s->write_seq > waves[writer & 255].done_at_barrier) return 0;
-    }
-    s->read_epoch = epoch;
-    memcpy(s->reader, &now, 4);
-    return 1;
-}
+enum { LOADING = 1, UNWRITTEN = 2, NEAR_MATRIX = 4 };
 
-// One dword of lane l's access, its bytes `from` … `to` - 1.
-OUT_OF_LINE static void check_dword(Wave* w, const Ins* in, const Access* at, u32 l, u32 size, Intent intent, u32 which,
-                                    u32 dword, u32 from, u32 to) {
-    Workgroup* g = w->group;
-    Shadow* s = &g->shadow[dword];
-    u32 checks = w->launch->checks, me = w->id, epoch = g->epoch, bytes = (1u << to) - (1u << from);
-    if (checks & CHECK_UNINITIALISED) {
-        if (intent != WRITE && bytes & ~(u32)s->written) report(w, in, FOUND_UNINITIALISED_LDS, l, 4 * dword, size, 0);
-        s->written |= (u8)bytes;
+// The bytes of registers one over the other, eight at a time.
+static ALWAYS_INLINE u64 watch_of(const Wave* w, Registers r) {
+    const u8* watch = w->watch + r.first;
+    u64 seen = 0;
+    for (i32 left = r.count; left > 0; left -= 8, watch += 8) {
+        u64 bytes;
+        memcpy(&bytes, watch, 8);
+        seen |= left >= 8 ? bytes : bytes & ((1ull << 8 * left) - 1);
     }
-    if (g->dma_seq && checks & CHECK_WAITS && g->dma_seq[dword] > g->wave[g->dma_wave[dword]].vm_done)
-        report(w, in, FOUND_MISSING_WAIT, l, 4 * dword, size, 2);
-    if (!(checks & CHECK_LDS)) return;
-    int wrote = s->write_epoch == epoch, read = s->read_epoch == epoch;
-    for (u32 b = from; b < to; b++) {
-        u32 other = NOBODY;
-        if (wrote && s->writer[b] != NOBODY && s->writer[b] != me && !(intent == ATOMIC && s->atomic))
-            other = s->writer[b];
-        if (other == NOBODY && intent != READ && read && s->reader[b] != NOBODY && s->reader[b] != me &&
-            !(intent == ATOMIC && s->atomic))
-            other = s->reader[b];
-        if (other != NOBODY) {
-            int same = intent == WRITE && stores_the_same(w, in, at, l, size, which);
-            report(w, in, same ? FOUND_LDS_SAME_VALUE : FOUND_LDS_RACE, l, 4 * dword + b, size,
-                   other | (u32)intent << 8);
-            break;
-        }
-        // written before the barrier, but the writer had not waited for its write when it reached the barrier
-        if (intent != WRITE && !wrote && s->write_epoch && s->writer[b] != NOBODY && s->writer[b] != me &&
-            checks & CHECK_WAITS && s->write_seq > g->wave[s->writer[b]].done_at_barrier &&
-            s->write_seq > g->wave[s->writer[b]].lgkm_done) {
-            report(w, in, FOUND_LDS_NOT_WAITED, l, 4 * dword + b, size, s->writer[b]);
-            break;
-        }
-    }
-    if (intent != READ) {
-        if (!wrote) memset(s->writer, NOBODY, 4);
-        for (u32 b = from; b < to; b++) s->writer[b] = (u8)me;
-        s->write_epoch = epoch, s->write_seq = w->lgkm_issued, s->atomic = intent == ATOMIC;
-    }
-    if (intent != WRITE) {
-        if (!read) memset(s->reader, NOBODY, 4);
-        for (u32 b = from; b < to; b++) s->reader[b] = s->reader[b] == NOBODY || s->reader[b] == me ? (u8)me : SEVERAL;
-        s->read_epoch = epoch;
-    }
+    return seen;
 }
+static ALWAYS_INLINE int sees(u64 seen, u64 bit) { return (seen & bit * 0x0101010101010101ull) != 0; }
+static ALWAYS_INLINE u32 end_of(Registers r) { return (u32)r.first + r.count; }
 
-static void check_lds(Wave* w, const Ins* in, const Access* at, u32 size, Intent intent, u32 which) {
-    const Workgroup* g = w->group;
-    if (!g->shadow) return;
-    u32 checks = w->launch->checks, me = w->id, epoch = g->epoch, sequence = w->lgkm_issued;
-    int may_be_quiet = intent != ATOMIC && checks & CHECK_LDS && !g->dma_seq;
-    EACH_ACTIVE (at->lanes) {
-        if (!at->host[l]) continue;
-        u32 address = (u32)at->device[l], end = address + size;
-        for (u32 dword = address / 4; 4 * dword < end; dword++) {
-            u32 from = address > 4 * dword ? address & 3 : 0, to = end < 4 * dword + 4 ? end & 3 : 4;
-            if (may_be_quiet && to - from == 4 &&
-                quiet_access(&g->shadow[dword], intent, checks, epoch, me, g->wave, sequence))
-                continue;
-            check_dword(w, in, at, (u32)l, size, intent, which, dword, from, to);
-        }
-    }
-}
-
-static void check_lds_dma(Wave* w, const Ins* in, u32 lane, u32 address, u32 x) {
-    Workgroup* g = w->group;
-    u32 checks = w->launch->checks, dword = address / 4;
-    if (!g->shadow) return;
-    g->shadow[dword].written = 15;
-    if (checks & CHECK_WAITS) {
-        if (!g->dma_seq) {
-            g->dma_seq = calloc(w->launch->lds_bytes / 4 + 1, sizeof(u32));
-            g->dma_wave = calloc(w->launch->lds_bytes / 4 + 1, 1);
-        }
-        g->dma_seq[dword] = w->vm_issued, g->dma_wave[dword] = (u8)w->id;
-    }
-    if (!(checks & CHECK_LDS)) return;
-    Shadow* s = &g->shadow[dword];
-    u32 other = NOBODY;
-    if (s->write_epoch == g->epoch && s->writer[0] != NOBODY && s->writer[0] != w->id) other = s->writer[0];
-    if (s->read_epoch == g->epoch && s->reader[0] != NOBODY && s->reader[0] != w->id) other = s->reader[0];
-    if (other != NOBODY) {
-        u32 old;
-        memcpy(&old, g->lds + 4 * dword, 4);
-        report(w, in, old == x ? FOUND_LDS_SAME_VALUE : FOUND_LDS_RACE, lane, address, 4, other | WRITE << 8);
-    }
-    memset(s->writer, (int)w->id, 4);
-    s->write_epoch = g->epoch, s->write_seq = 0, s->atomic = 0;
-}
-
-// --- before each instruction: waits, never-written registers, wait states ---
+// --- waits ---
 //
 // Counters, as s_waitcnt sees them: vector memory returns in order; LDS returns in order; scalar loads do not, so with
 // one outstanding only lgkmcnt(0) proves anything. Source: CDNA3 ISA guide, "Data Dependency Resolution".
 static void check_wait(Wave* w, const Ins* in, Registers r, int reads) {
-    u32 vm_in_order = !reads && (in->unit == UNIT_VMEM_LOAD), lgkm_in_order = !reads && in->unit == UNIT_LDS;
-    u32 late = 0;
-    for (u32 i = r.first; i < (u32)r.first + r.count; i++)
-        late |= (w->vm_pending[i] > w->vm_done) | (w->lgkm_pending[i] > w->lgkm_done);
-    if (!late) return;
-    for (u32 i = r.first; i < (u32)r.first + r.count && i < REGISTERS; i++) {
+    u32 vm_in_order = !reads && in->unit == UNIT_VMEM_LOAD, lgkm_in_order = !reads && in->unit == UNIT_LDS;
+    for (u32 i = r.first; i < end_of(r); i++) {
+        if (!(w->watch[i] & LOADING)) continue;
         if (w->vm_pending[i] > w->vm_done && !vm_in_order) {
             report(w, in, FOUND_MISSING_WAIT, 0, i, 0, 0);
             w->vm_pending[i] = 0;
@@ -152,24 +38,23 @@ static void check_wait(Wave* w, const Ins* in, Registers r, int reads) {
             report(w, in, FOUND_MISSING_WAIT, 0, i, 0, 1);
             w->lgkm_pending[i] = 0;
         }
+        if (w->vm_pending[i] <= w->vm_done && w->lgkm_pending[i] <= w->lgkm_done) w->watch[i] &= ~LOADING;
     }
 }
 
-static void count_waits(Wave* w, const Ins* in) {
-    if (in->unit == UNIT_WAIT) {
-        u32 x = (u32)in->value[0], vm = (x & 15) | (x >> 10 & 0x30), lgkm = x >> 8 & 15;
-        if (w->flat_out && vm != 0) vm = 63;
-        if (w->vm_issued > vm && w->vm_issued - vm > w->vm_done && vm != 63) w->vm_done = w->vm_issued - vm;
-        if (lgkm == 0) w->lgkm_done = w->lgkm_issued, w->smem_out = 0;
-        else if (lgkm != 15 && !w->smem_out && !w->flat_out && w->lgkm_issued > lgkm &&
-                 w->lgkm_issued - lgkm > w->lgkm_done)
-            w->lgkm_done = w->lgkm_issued - lgkm;
-        if (w->vm_done == w->vm_issued && w->lgkm_done == w->lgkm_issued) w->flat_out = 0;
-        return;
-    }
-    int vm =
-        in->unit == UNIT_VMEM_LOAD || in->unit == UNIT_VMEM_STORE || in->unit == UNIT_VMEM_LDS || in->unit == UNIT_FLAT;
-    int lgkm = in->unit == UNIT_LDS || in->unit == UNIT_SMEM || in->unit == UNIT_FLAT;
+OUT_OF_LINE static void wait_for_counters(Wave* w, const Ins* in) {
+    u32 x = (u32)in->value[0], vm = (x & 15) | (x >> 10 & 0x30), lgkm = x >> 8 & 15;
+    if (w->flat_out && vm != 0) vm = 63;
+    if (w->vm_issued > vm && w->vm_issued - vm > w->vm_done && vm != 63) w->vm_done = w->vm_issued - vm;
+    if (lgkm == 0) w->lgkm_done = w->lgkm_issued, w->smem_out = 0;
+    else if (lgkm != 15 && !w->smem_out && !w->flat_out && w->lgkm_issued > lgkm &&
+             w->lgkm_issued - lgkm > w->lgkm_done)
+        w->lgkm_done = w->lgkm_issued - lgkm;
+    if (w->vm_done == w->vm_issued && w->lgkm_done == w->lgkm_issued) w->flat_out = 0;
+}
+OUT_OF_LINE static void count_access(Wave* w, const Ins* in) {
+    int lgkm = in->unit == UNIT_LDS || in->unit == UNIT_SMEM || in->unit == UNIT_FLAT,
+        vm = in->unit != UNIT_LDS && in->unit != UNIT_SMEM;
     if (vm) w->vm_issued++;
     if (lgkm) w->lgkm_issued++;
     if (in->unit == UNIT_SMEM) w->smem_out = 1;
@@ -177,119 +62,170 @@ static void count_waits(Wave* w, const Ins* in) {
     // The counters have 6 and 4 bits: what would pass 63 or 15 waits for the oldest one. Compilers rely on it.
     if (!w->flat_out && w->vm_issued > w->vm_done + 63) w->vm_done = w->vm_issued - 63;
     if (!w->flat_out && !w->smem_out && w->lgkm_issued > w->lgkm_done + 15) w->lgkm_done = w->lgkm_issued - 15;
-    if (!vm && !lgkm) return;
     for (u32 k = in->uses; k < (u32)in->uses + in->defs; k++)
-        for (u32 i = in->registers[k].first; i < (u32)in->registers[k].first + in->registers[k].count; i++) {
+        for (u32 i = in->registers[k].first; i < end_of(in->registers[k]); i++) {
             if (vm) w->vm_pending[i] = w->vm_issued;
             if (lgkm) w->lgkm_pending[i] = w->lgkm_issued;
+            w->watch[i] |= LOADING;
         }
 }
+static ALWAYS_INLINE void count_waits(Wave* w, const Ins* in) {
+    if (in->unit == UNIT_WAIT) wait_for_counters(w, in);
+    else if (in->unit >= UNIT_LDS && in->unit <= UNIT_SMEM) count_access(w, in);
+}
 
-// Wait states that software must insert around matrix instructions; the clock counts instructions, s_nop n counts n
-// + 1. Source: CDNA3 ISA guide, "Required Software-Inserted Wait States"; a pass is 4 clocks, and so is a wait state.
+// --- registers that were never written ---
+static void check_written(Wave* w, const Ins* in, Registers r, u64 exec) {
+    u64 expected = r.first < VGPR ? ~0ull : exec;
+    for (u32 i = r.first; i < end_of(r); i++) {
+        u64 missing = w->watch[i] & UNWRITTEN ? expected & ~w->written[i] : 0;
+        if (!missing) continue;
+        report(w, in, FOUND_UNINITIALISED_REGISTER, (u32)__builtin_ctzll(missing), i, 0, 0);
+        w->written[i] |= missing;
+        if (w->written[i] == ~0ull) w->watch[i] &= ~UNWRITTEN;
+    }
+}
+OUT_OF_LINE static void note_written(Wave* w, const Ins* in, u64 exec) {
+    u64 lanes = in->unit == UNIT_MATRIX ? ~0ull : exec;
+    for (u32 k = in->uses; k < (u32)in->uses + in->defs; k++)
+        for (u32 i = in->registers[k].first; i < end_of(in->registers[k]); i++)
+            w->written[i] |= i < VGPR ? ~0ull : lanes;
+    if (in->flags & COPIES && in->uses == 1 && in->defs == 1) {  // a copy of nothing is nothing, and no fault yet
+        Registers from = in->registers[0], to = in->registers[1];
+        for (u32 i = 0; i < to.count; i++) {
+            u64 copied = to.first < VGPR ? ~0ull : exec, have = w->written[from.first + i];
+            if (from.first < VGPR && have != ~0ull) have = 0;
+            w->written[to.first + i] = (w->written[to.first + i] & ~copied) | (have & copied);
+        }
+    }
+    for (u32 k = in->uses; k < (u32)in->uses + in->defs; k++)
+        for (u32 i = in->registers[k].first; i < end_of(in->registers[k]); i++)
+            w->watch[i] = (u8)((w->watch[i] & ~UNWRITTEN) | (w->written[i] == ~0ull ? 0 : UNWRITTEN));
+}
+
+// --- wait states that software must insert around matrix instructions ---
+//
+// The clock counts instructions, s_nop n counts n + 1. Source: CDNA3 ISA guide, "Required Software-Inserted Wait
+// States"; a pass is 4 clocks, and so is a wait state. No rule asks for more than 19.
+enum { LONGEST_WAIT = 19 };
+
+static u32 after_matrix_write(const Ins* m, const Ins* in, int is_c, int same) {
+    int matrix = in->unit == UNIT_MATRIX, xdl = (in->flags & IS_XDL) != 0, m_xdl = (m->flags & IS_XDL) != 0;
+    if (matrix && is_c) {
+        if (same)
+            return m->flags & IS_DGEMM && m->passes == 4 && in->flags & IS_DGEMM && in->passes == 4 ? 4
+                   : m->passes == 2                                                                 ? 2
+                                                                                                    : 0;
+        if (m->flags & IS_DGEMM) return xdl ? 0 : m->passes == 4 ? 4 : 9;
+        if (xdl && !m_xdl) return 0;
+        return m->passes + (m_xdl ? 1 : 0);
+    }
+    if (m->flags & IS_DGEMM) {
+        int memory = in->unit >= UNIT_LDS && in->unit <= UNIT_FLAT;
+        return m->passes == 4 ? (memory ? 9 : 6) : (memory ? 18 : 11);
+    }
+    return m->passes + (m_xdl ? 3 : 2);
+}
+static u32 after_matrix_read(const Ins* m) {  // as C
+    if (!(m->flags & IS_XDL)) return 0;
+    return m->passes == 2 ? 1 : m->passes == 4 ? 3 : m->passes == 8 ? 7 : 15;
+}
 static void hazard(Wave* w, const Ins* in, u32 register_, u32 since, u32 needed) {
     u32 states = w->clock - since;
     if (states < needed) report(w, in, FOUND_HAZARD, 0, register_, needed - states, 0);
 }
-static u32 after_matrix_write(const MatrixUse* m, const Ins* in, int is_c, int same) {
-    int matrix = in->unit == UNIT_MATRIX, xdl = (in->flags & IS_XDL) != 0;
-    if (matrix && is_c) {
-        if (same)
-            return m->dgemm && m->passes == 4 && in->flags & IS_DGEMM && in->passes == 4 ? 4 : m->passes == 2 ? 2 : 0;
-        if (m->dgemm) return xdl ? 0 : m->passes == 4 ? 4 : 9;
-        if (xdl && !m->xdl) return 0;
-        return m->passes + (m->xdl ? 1 : 0);
-    }
-    if (m->dgemm) {
-        int memory = in->unit >= UNIT_LDS && in->unit <= UNIT_FLAT;
-        return m->passes == 4 ? (memory ? 9 : 6) : (memory ? 18 : 11);
-    }
-    return m->passes + (m->xdl ? 3 : 2);
-}
-static void check_hazards(Wave* w, const Ins* in) {
-    int matrix = in->unit == UNIT_MATRIX,
-        vector = matrix || in->unit == UNIT_VALU || (in->unit >= UNIT_LDS && in->unit <= UNIT_FLAT);
-    if (!vector) return;
-    for (u32 k = 0; k < (u32)in->uses + in->defs; k++) {
-        Registers r = in->registers[k];
-        if (r.first < VGPR) continue;
-        int writes = k >= in->uses, is_c = matrix && k == 2 && !writes;
-        u32 latest = 0;
-        for (u32 i = r.first; i < (u32)r.first + r.count; i++)
-            latest = w->last_use[i] > latest ? w->last_use[i] : latest;
-        if (!latest || w->clock - latest >= 19) continue;  // no rule asks for more than 19
-        for (u32 i = r.first; i < (u32)r.first + r.count; i++) {
-            const MatrixUse *m = &w->matrix_write[i], *c = &w->matrix_read[i];
-            if (m->when && !(matrix && writes)) {
-                u32 needed = after_matrix_write(m, in, is_c, is_c && m->first == r.first && m->count == r.count);
-                hazard(w, in, i, m->when, needed);
-            }
-            if (writes && !matrix && c->when && c->xdl)
-                hazard(w, in, i, c->when, c->passes == 2 ? 1 : c->passes == 4 ? 3 : c->passes == 8 ? 7 : 15);
-            if (matrix && !writes && w->valu_write[i]) hazard(w, in, i, w->valu_write[i], 2);
-            if (in->unit == UNIT_VALU && !writes && !(in->flags & IS_TRANS) && w->trans_write[i])
-                hazard(w, in, i, w->trans_write[i], 1);
-            if (in->dpp && !writes && k == 0 && w->valu_write[i]) hazard(w, in, i, w->valu_write[i], 2);
-        }
-    }
-}
-static void note_hazards(Wave* w, const Ins* in) {
-    w->clock++;  // the instruction's own issue
-    if (in->unit == UNIT_NOP) w->clock += (u32)in->value[0] & 15;
-    if (in->unit != UNIT_MATRIX && in->unit != UNIT_VALU) return;
-    for (u32 k = 0; k < (u32)in->uses + in->defs; k++) {
-        Registers r = in->registers[k];
-        if (r.first < VGPR) continue;
-        for (u32 i = r.first; i < (u32)r.first + r.count; i++) {
-            if (k >= in->uses || (in->unit == UNIT_MATRIX && k == 2)) w->last_use[i] = w->clock;
-            MatrixUse use = {w->clock, in->passes, (in->flags & IS_XDL) != 0, (in->flags & IS_DGEMM) != 0,
-                             r.first,  r.count};
-            if (k < in->uses) {
-                if (in->unit == UNIT_MATRIX && k == 2) w->matrix_read[i] = use;
-                continue;
-            }
-            w->valu_write[i] = in->unit == UNIT_VALU ? w->clock : 0;
-            w->trans_write[i] = in->flags & IS_TRANS ? w->clock : 0;
-            if (in->unit == UNIT_MATRIX) w->matrix_write[i] = use;
-            else w->matrix_write[i].when = 0;
-        }
-    }
+static int is_recent(const Wave* w, u32 when) { return when && w->clock - when < LONGEST_WAIT; }
+// The matrix instruction that was issued at a recent time, and the registers it wrote.
+static const Ins* matrix_at(const Wave* w, u32 when) { return w->recent_matrix[when % 32]; }
+static u32 needed_after_write(const Wave* w, const Ins* in, u32 when, Registers r, int is_c) {
+    const Ins* m = matrix_at(w, when);
+    Registers d = m->registers[m->uses];
+    return after_matrix_write(m, in, is_c, is_c && d.first == r.first && d.count == r.count);
 }
 
-static void check_before(Wave* w, const Ins* in) {
-    u32 checks = w->launch->checks;
-    u64 exec = in->unit == UNIT_MATRIX ? ~0ull : pair(w, EXEC);
-    if (in->flags & FIRST_LANE) exec &= 0 - exec;
+// A whole operand of registers that one matrix instruction wrote, long enough ago: accumulators, mostly.
+static int is_at_rest(const Wave* w, const Ins* in, Registers r, int is_c) {
+    if (!sees(watch_of(w, r), NEAR_MATRIX) && w->clock - w->last_valu >= 2) return 1;
+    u32 when = w->matrix_write[r.first], differ = 0, youngest_write = 0;
+    for (u32 i = r.first; i < end_of(r); i++) {
+        differ |= w->matrix_write[i] ^ when;
+        youngest_write = w->valu_write[i] > youngest_write ? w->valu_write[i] : youngest_write;
+    }
+    if (differ || (youngest_write && w->clock - youngest_write < 2)) return 0;
+    return !is_recent(w, when) || w->clock - when >= needed_after_write(w, in, when, r, is_c);
+}
+OUT_OF_LINE static void check_hazards(Wave* w, const Ins* in) {
+    int matrix = in->unit == UNIT_MATRIX;
     for (u32 k = 0; k < (u32)in->uses + in->defs; k++) {
         Registers r = in->registers[k];
-        int reads = k < in->uses;
-        if (checks & CHECK_WAITS) check_wait(w, in, r, reads);
-        if (!(checks & CHECK_UNINITIALISED) || !reads || in->flags & (COPIES | LENIENT)) continue;
-        u64 expected = r.first < VGPR ? ~0ull : exec, all = ~0ull;
-        for (u32 i = r.first; i < (u32)r.first + r.count; i++) all &= w->written[i];
-        if (!(expected & ~all)) continue;
-        for (u32 i = r.first; i < (u32)r.first + r.count; i++) {
-            u64 missing = expected & ~w->written[i];
-            if (!missing) continue;
-            report(w, in, FOUND_UNINITIALISED_REGISTER, (u32)__builtin_ctzll(missing), i, 0, 0);
-            w->written[i] |= missing;
+        int writes = k >= in->uses, is_c = matrix && k == 2 && !writes;
+        if (r.first < VGPR || (matrix && (writes || is_at_rest(w, in, r, is_c)))) continue;
+        for (u32 i = r.first; i < end_of(r); i++) {
+            u32 wrote = w->matrix_write[i], read = w->matrix_read[i], valu = w->valu_write[i];
+            int recently_wrote = is_recent(w, wrote), recently_read = is_recent(w, read);
+            if (recently_wrote) hazard(w, in, i, wrote, needed_after_write(w, in, wrote, r, is_c));
+            if (writes && recently_read) hazard(w, in, i, read, after_matrix_read(matrix_at(w, read)));
+            if (matrix && valu) hazard(w, in, i, valu, 2);
+            if (in->unit == UNIT_VALU && !writes && !(in->flags & IS_TRANS) && w->trans_write[i])
+                hazard(w, in, i, w->trans_write[i], 1);
+            if (in->dpp && k == 0 && !writes && valu) hazard(w, in, i, valu, 2);
+            if (!recently_wrote && !recently_read) w->watch[i] &= ~NEAR_MATRIX;
         }
     }
-    if (checks & CHECK_HAZARDS) check_hazards(w, in);
 }
-static void check_after(Wave* w, const Ins* in, u64 exec) {
-    u32 checks = w->launch->checks;
-    if (checks & CHECK_HAZARDS) note_hazards(w, in);
-    if (!(checks & CHECK_UNINITIALISED)) return;
-    for (u32 k = in->uses; k < (u32)in->uses + in->defs; k++)
-        for (u32 i = in->registers[k].first; i < (u32)in->registers[k].first + in->registers[k].count; i++)
-            w->written[i] |= i < VGPR || in->unit == UNIT_MATRIX ? ~0ull : exec;
-    if (in->flags & COPIES && in->uses == 1 && in->defs == 1) {  // a copy of nothing is nothing, and no fault yet
-        Registers from = in->registers[0], to = in->registers[1];
-        for (u32 i = 0; i < to.count; i++) {
-            u64 lanes = to.first < VGPR ? ~0ull : exec, have = w->written[from.first + i];
-            if (from.first < VGPR && have != ~0ull) have = 0;
-            w->written[to.first + i] = (w->written[to.first + i] & ~lanes) | (have & lanes);
-        }
+// Two rules are not about matrix results and look back two wait states at most: of what a vector instruction wrote, and
+// what a transcendental one did.
+static ALWAYS_INLINE int may_be_hazard(const Wave* w, const Ins* in, u64 seen) {
+    if (in->unit == UNIT_VALU)
+        return sees(seen, NEAR_MATRIX) || w->last_trans == w->clock || (in->dpp && w->clock - w->last_valu < 2);
+    if (in->unit == UNIT_MATRIX) return sees(seen, NEAR_MATRIX) || w->clock - w->last_valu < 2;
+    return in->unit >= UNIT_LDS && in->unit <= UNIT_FLAT && sees(seen, NEAR_MATRIX);
+}
+
+OUT_OF_LINE static void note_matrix(Wave* w, const Ins* in) {
+    u32 now = w->clock;
+    w->recent_matrix[now % 32] = in;
+    Registers c = in->registers[2], d = in->registers[in->uses];
+    for (u32 i = c.first; c.first >= VGPR && i < end_of(c); i++) w->matrix_read[i] = now, w->watch[i] |= NEAR_MATRIX;
+    for (u32 i = d.first; i < end_of(d); i++) {
+        w->matrix_write[i] = now, w->watch[i] |= NEAR_MATRIX;
+        w->valu_write[i] = w->trans_write[i] = 0;
     }
+}
+static ALWAYS_INLINE void note_hazards(Wave* w, const Ins* in) {
+    w->clock++;  // the instruction's own issue
+    if (in->unit == UNIT_NOP) w->clock += (u32)in->value[0] & 15;
+    if (in->unit == UNIT_MATRIX) note_matrix(w, in);
+    if (in->unit != UNIT_VALU) return;
+    w->last_valu = w->clock;
+    if (in->flags & IS_TRANS) w->last_trans = w->clock;
+    for (u32 k = in->uses; k < (u32)in->uses + in->defs; k++)
+        for (u32 i = in->registers[k].first; i < end_of(in->registers[k]); i++) {
+            w->valu_write[i] = w->clock, w->matrix_write[i] = 0;
+            w->trans_write[i] = in->flags & IS_TRANS ? w->clock : 0;
+        }
+}
+
+// --- round each instruction ---
+OUT_OF_LINE static void look_closer(Wave* w, const Ins* in, u64 exec) {
+    if (in->unit == UNIT_MATRIX) exec = ~0ull;
+    if (in->flags & FIRST_LANE) exec &= 0 - exec;
+    for (u32 k = 0; k < (u32)in->uses + in->defs; k++) {
+        int reads = k < in->uses;
+        check_wait(w, in, in->registers[k], reads);
+        if (reads && !(in->flags & (COPIES | LENIENT))) check_written(w, in, in->registers[k], exec);
+    }
+}
+// Returns what check_after() has to know.
+static ALWAYS_INLINE u64 check_before(Wave* w, const Ins* in, u64 exec) {
+    u64 seen = 0;
+    for (u32 k = 0; k < (u32)in->uses + in->defs; k++) seen |= watch_of(w, in->registers[k]);
+    if (sees(seen, LOADING | UNWRITTEN)) look_closer(w, in, exec);
+    if (may_be_hazard(w, in, seen)) check_hazards(w, in);
+    count_waits(w, in);
+    return seen;
+}
+static ALWAYS_INLINE void check_after(Wave* w, const Ins* in, u64 exec, u64 seen) {
+    note_hazards(w, in);
+    if (sees(seen, UNWRITTEN)) note_written(w, in, exec);
 }

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "access.h"
+#include "checks.h"
 #include "control.h"
 #include "handlers.inc"
 
@@ -105,6 +106,7 @@ static void start_wave(Wave* w, Workgroup* g, u32 id, u32 (*registers)[LANES]) {
         for (u32 i = 102; i < 106; i++) w->written[i] = ~0ull;
         for (u32 i = 108; i < 124; i++) w->written[i] = ~0ull;
         w->written[EXEC] = w->written[EXEC + 1] = w->written[VGPR] = ~0ull;
+        for (u32 i = 0; i < REGISTERS; i++) w->watch[i] = w->written[i] == ~0ull ? 0 : UNWRITTEN;
     }
 }
 
@@ -122,15 +124,13 @@ static Workgroup* start_workgroup(Launch* launch, u32 linear) {
     g->lds = malloc(launch->lds_bytes + 64);
     memset(g->lds, 0xcd, launch->lds_bytes + 64);
     g->scratch = calloc(1, (size_t)g->waves * LANES * launch->scratch_bytes + 1);
-    if (launch->checks & (CHECK_LDS | CHECK_WAITS | CHECK_UNINITIALISED)) {
-        g->shadow = calloc(launch->lds_bytes / 4 + 1, sizeof(Shadow));
-    }
+    if (launch->checks & (CHECK_LDS | CHECK_WAITS | CHECK_UNINITIALISED)) start_history(g);
     for (u32 i = 0; i < g->waves; i++) start_wave(&g->wave[i], g, i, g->registers + 512 * i);
     return g;
 }
 static void end_workgroup(Workgroup* g) {
     free(g->registers), free(g->wave), free(g->lds), free(g->scratch);
-    free(g->shadow), free(g->dma_seq), free(g->dma_wave), free(g);
+    free_history(&g->history), free(g);
 }
 
 // --- running ---
@@ -160,24 +160,28 @@ static void run_indexed(Wave* w, const Ins* in) {
     }
     moved.run(w, &moved);
 }
-// The same, for waves that check, round in another direction than to nearest even, or index their registers.
-static void run_careful(Wave* w, u64 budget) {
+// What MODE or an index asks for beside: rounding in another direction than to nearest even, moved register numbers.
+OUT_OF_LINE static void run_unusual(Wave* w, const Ins* in) {
     static const int direction[4] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+    u32 mode = w->mode >> in->round & 3;
+    if (mode) fesetround(direction[mode]);
+    if (w->indexed) run_indexed(w, in);
+    else in->run(w, in);
+    if (mode) fesetround(FE_TONEAREST);
+}
+// The same, for waves that check or are unusual.
+static void run_careful(Wave* w, u64 budget) {
     const Ins* program = w->launch->program;
+    u64* counts = w->counts;
+    int checks = w->launch->checks != 0, unusual = w->mode & 15 || w->indexed;  // what changes these two, yields
     while (budget-- && w->state == RUNNING) {
         const Ins* in = w->pc++;
-        u64 exec = pair(w, EXEC);
-        w->counts[in - program]++;
-        if (w->launch->checks) {
-            check_before(w, in);
-            count_waits(w, in);
-        }
-        u32 mode = w->mode >> in->round & 3;
-        if (mode && in->unit == UNIT_VALU) fesetround(direction[mode]);
-        if (w->indexed && in->unit == UNIT_VALU) run_indexed(w, in);
+        u64 exec = pair(w, EXEC), seen = 0;
+        counts[in - program]++;
+        if (checks) seen = check_before(w, in, exec);
+        if (unusual && in->unit == UNIT_VALU) run_unusual(w, in);
         else in->run(w, in);
-        if (mode && in->unit == UNIT_VALU) fesetround(FE_TONEAREST);
-        if (w->launch->checks) check_after(w, in, exec);
+        if (checks) check_after(w, in, exec, seen);
         w->executed++;
     }
 }
@@ -226,6 +230,7 @@ static int release_barrier(Workgroup* g) {  // returns whether a barrier opened
         w->state = RUNNING;
         w->done_at_barrier = w->lgkm_done;
     }
+    if (g->history.write) settle_history(g);
     g->epoch++;
     g->progressed = 1;
     return 1;

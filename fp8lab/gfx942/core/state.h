@@ -149,20 +149,23 @@ typedef struct {
     u64 count, room;
 } Stream;
 
-// One LDS dword's history: in the current barrier interval, and whether its bytes were ever written.
+// One LDS dword byte by byte: who touched it last and in which barrier interval, and which bytes were ever written.
 typedef struct {
     u32 write_epoch, read_epoch, write_seq;
-    u8 writer[4], reader[4];  // per byte: wave, or one of NOBODY, SEVERAL
+    u8 writer[4], reader[4];  // a wave, or one of NOBODY, SEVERAL
     u8 atomic;                // the last write was an atomic: another atomic is no race
     u8 written;               // bit a byte: has it ever been
 } Shadow;
 enum { NOBODY = 255, SEVERAL = 254 };
 
+// All of LDS: arrays of one entry a dword, which lds_checks.h explains.
 typedef struct {
-    u32 when;  // the wave's clock when an MFMA wrote (or read as C) this register
-    u8 passes, xdl, dgemm;
-    u16 first, count;
-} MatrixUse;
+    u32 *write, *read, *write_seq;
+    Shadow* detail;
+    u32 settled;   // the last barrier interval whose writes all waves had waited for
+    u32* dma_seq;  // sequence number of the load from global memory that will write the dword,
+    u8* dma_wave;  // and the wave that issued it
+} History;
 
 typedef struct Workgroup Workgroup;
 
@@ -188,11 +191,14 @@ struct Wave {
     // --- only the checks use what follows
     u32 clock;  // wait states so far, as the ISA counts them
     u32 vm_issued, vm_done, lgkm_issued, lgkm_done, smem_out, flat_out, done_at_barrier;
-    u32 vm_pending[REGISTERS], lgkm_pending[REGISTERS];  // sequence number of the load that will write it
-    u64 written[REGISTERS];                              // lanes that have been written
-    u32 valu_write[REGISTERS], trans_write[REGISTERS];
-    u32 last_use[REGISTERS];  // clock of the latest of the events that hazards are about, to skip most checks
-    MatrixUse matrix_write[REGISTERS], matrix_read[REGISTERS];
+    u32 lds_written;               // sequence number of the last write to LDS
+    u32 last_valu, last_trans;     // clock of the last vector instruction, and of the last transcendental one
+    const Ins* recent_matrix[32];  // by their clock modulo 32
+    u8 watch[REGISTERS + 8];       // bits of checks.h: what there may be about a register
+    u32 vm_pending[REGISTERS], lgkm_pending[REGISTERS];   // sequence number of the load that will write it
+    u64 written[REGISTERS];                               // lanes that have been written
+    u32 valu_write[REGISTERS], trans_write[REGISTERS];    // clock of the instruction that wrote it,
+    u32 matrix_write[REGISTERS], matrix_read[REGISTERS];  // of the matrix instruction that did, or that read it as C
 };
 
 struct Workgroup {
@@ -206,9 +212,7 @@ struct Workgroup {
     u32 epoch;
     int progressed;  // in this slice: a store, a barrier, an end, an MFMA
     u64 idle;        // instructions since the last progress
-    Shadow* shadow;
-    u32* dma_seq;  // per dword: sequence number of the load that will write it,
-    u8* dma_wave;  // and the wave that issued it
+    History history;
     struct Workgroup* next;
 };
 
