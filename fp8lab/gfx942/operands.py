@@ -143,7 +143,7 @@ def source(number, type, literal, address):
         shown = f"{value:#x}"
         if type == "f64":
             value <<= 32  # a 32-bit literal is the high half of a double
-        elif type in ("u64", "i64", "mask"):
+        elif type == "i64":  # a literal has a sign only where the operand has one
             value = (value ^ 0x80000000) - 0x80000000 & 0xFFFFFFFFFFFFFFFF
         return Operand(CONSTANT, words, value, shown)
     raise DecodeError(f"{address:#x}: source operand number {number} means nothing on gfx942")

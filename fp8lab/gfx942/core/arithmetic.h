@@ -155,12 +155,17 @@ static inline float max_f32(float a, float b) {
     if (b != b) return a;
     return a > b || (a == b && !(bits_f32(a) >> 31)) ? a : b;
 }
+static inline int is_signalling_f64(u64 u) { return (u & ~(1ull << 63)) > 0x7ff0000000000000 && !(u >> 51 & 1); }
 static inline double min_f64(double a, double b) {
+    if (is_signalling_f64(bits_f64(a))) return as_f64(bits_f64(a) | 1ull << 51);
+    if (is_signalling_f64(bits_f64(b))) return as_f64(bits_f64(b) | 1ull << 51);
     if (a != a) return b;
     if (b != b) return a;
     return a < b || (a == b && bits_f64(a) >> 63) ? a : b;
 }
 static inline double max_f64(double a, double b) {
+    if (is_signalling_f64(bits_f64(a))) return as_f64(bits_f64(a) | 1ull << 51);
+    if (is_signalling_f64(bits_f64(b))) return as_f64(bits_f64(b) | 1ull << 51);
     if (a != a) return b;
     if (b != b) return a;
     return a > b || (a == b && !(bits_f64(a) >> 63)) ? a : b;
@@ -226,7 +231,11 @@ static inline u32 class_f64(double x) {
 
 // --- division: a is what to scale (b or c), b the denominator, c the numerator ---
 // Source: CDNA3 ISA guide, V_DIV_SCALE, V_DIV_FIXUP. The quotient must not lose bits to a denormal on the way.
-#define DIVISION(T, U, bits_of, as, ldexp_, MANTISSA, EXPONENTS, FAR, SCALE, TINY, UNDER)     \
+// NOTE: with the guide's pseudocode to the letter, quotients near the ends of the range would be wrong. So: a
+// denominator that alone is scaled, because its reciprocal is denormal, is scaled down; V_DIV_FMAS undoes SCALE, up
+// where it made the quotient small (what is left is above 1), else down, and rounds once; V_DIV_FIXUP sees a quotient
+// that overflows.
+#define DIVISION(T, U, bits_of, fma_, ldexp_, MANTISSA, EXPONENTS, FAR, SCALE, TINY, UNDER)   \
     static inline u32 exponent_##T(T x) { return (u32)(bits_of(x) >> MANTISSA) & EXPONENTS; } \
     static inline int denormal_##T(double x, T y) { return y != 0 && exponent_##T(y) == 0; }  \
     static inline T div_scale_##U(T a, T b, T c, u32* scaled) {                               \
@@ -241,7 +250,7 @@ static inline u32 class_f64(double x) {
         if (denormal_##T(0, b)) return ldexp_(a, SCALE);                                      \
         if (denormal_##T(0, reciprocal) && denormal_##T(0, quotient)) {                       \
             *scaled = 1;                                                                      \
-            return a == b ? ldexp_(a, SCALE) : a;                                             \
+            return a == b ? ldexp_(a, -SCALE) : a;                                            \
         }                                                                                     \
         if (denormal_##T(0, reciprocal)) return ldexp_(a, -SCALE);                            \
         if (denormal_##T(0, quotient)) {                                                      \
@@ -249,6 +258,16 @@ static inline u32 class_f64(double x) {
             return a == c ? ldexp_(a, SCALE) : a;                                             \
         }                                                                                     \
         return exponent_##T(c) <= TINY ? ldexp_(a, SCALE) : a;                                \
+    }                                                                                         \
+    static inline T div_fmas_##U(T a, T b, T c, u32 vcc) {                                    \
+        T sum = fma_(a, b, c), least = ldexp_(1, 1 - EXPONENTS / 2 - MANTISSA);               \
+        if (!vcc) return sum;                                                                 \
+        if (exponent_##T(c) >= EXPONENTS / 2) return ldexp_(sum, SCALE);                      \
+        T scaled = ldexp_(sum, -SCALE), dropped = sum - ldexp_(scaled, SCALE);                \
+        T rest = fma_(a, b, c - sum); /* what the sum's rounding lost: decides a tie */       \
+        int beyond = rest != 0 && (rest < 0) == (dropped < 0);                                \
+        int tie = fabs(dropped) == ldexp_(least, SCALE - 1);                                  \
+        return tie && beyond ? scaled + (T)copysign(least, dropped) : scaled;                 \
     }                                                                                         \
     static inline T div_fixup_##U(T a, T b, T c) {                                            \
         int negative = (signbit(b) != 0) != (signbit(c) != 0);                                \
@@ -258,9 +277,11 @@ static inline u32 class_f64(double x) {
         if ((b == 0 && c == 0) || (isinf(b) && isinf(c))) return -(T)NAN;                     \
         if (b == 0 || isinf(c)) return sign * (T)INFINITY;                                    \
         if (isinf(b) || c == 0) return sign * (T)0;                                           \
-        if ((i32)exponent_##T(c) - (i32)exponent_##T(b) < -(UNDER)) return sign * (T)0;       \
+        i32 apart = (i32)exponent_##T(c) - (i32)exponent_##T(b);                              \
+        if (apart < -(UNDER)) return sign * (T)0;                                             \
+        if (apart > EXPONENTS / 2 + 1) return sign * (T)INFINITY;                             \
         return negative ? -(T)fabs(a) : (T)fabs(a);                                           \
     }
-DIVISION(float, f32, bits_f32, as_f32, ldexpf, 23, 255, 96, 64, 23, 150)
-DIVISION(double, f64, bits_f64, as_f64, ldexp, 52, 2047, 768, 128, 53, 1075)
+DIVISION(float, f32, bits_f32, fmaf, ldexpf, 23, 255, 96, 64, 23, 150)
+DIVISION(double, f64, bits_f64, fma, ldexp, 52, 2047, 768, 128, 53, 1075)
 #undef DIVISION

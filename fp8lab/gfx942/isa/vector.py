@@ -67,7 +67,7 @@ op("v_mul_hi_u32_u24", "VOP2 9", "u32 u32 u32", "d = (u32)((u64)(a & 0xffffff) *
 op("v_mad_i32_i24", "VOP3 450", "i32 i32 i32 i32", "d = (i32)((i64)low24(a) * low24(b) + c)")
 op("v_mad_u32_u24", "VOP3 451", "u32 u32 u32 u32", "d = (a & 0xffffff) * (b & 0xffffff) + c")
 op("v_mad_u64_u32", "VOP3 488", "u64 mask | u32 u32 u64", "u64 t = (u64)a * b; d = t + c; e = d < t")
-op("v_mad_i64_i32", "VOP3 489", "i64 mask | i32 i32 i64", "e = __builtin_add_overflow((i64)a * b, c, &d)")
+op("v_mad_i64_i32", "VOP3 489", "i64 mask | i32 i32 i64", "e = __builtin_add_overflow((i64)a * b, c, &d) ^ (d < 0)")   # e: the sign of the sum
 op("v_mad_u32_u16", "VOP3 497", "u32 u16 u16 u32", "d = (u32)a * b + c")
 op("v_mad_i32_i16", "VOP3 498", "i32 i16 i16 i32", "d = (i32)((i64)a * b + c)")
 op("v_min_i32", "VOP2 12", "i32 i32 i32", "d = a < b ? a : b")
@@ -197,7 +197,7 @@ op("v_sin_f32", "VOP1 41", "f32 f32", "d = (float)sin(a * 6.283185307179586)")  
 op("v_cos_f32", "VOP1 42", "f32 f32", "d = (float)cos(a * 6.283185307179586)")
 # Division, correctly rounded: scale numerator and denominator, refine with fma, undo the scale, patch special cases.
 op("v_div_scale_f32", "VOP3 480", "f32 mask | f32 f32 f32", "d = div_scale_f32(a, b, c, &scaled); e = scaled")
-op("v_div_fmas_f32", "VOP3 482", "f32 f32 f32 f32", "d = vcc ? ldexpf(fmaf(a, b, c), 32) : fmaf(a, b, c)")
+op("v_div_fmas_f32", "VOP3 482", "f32 f32 f32 f32", "d = div_fmas_f32(a, b, c, vcc)")
 op("v_div_fixup_f32", "VOP3 478", "f32 f32 f32 f32", "d = div_fixup_f32(a, b, c)")
 
 # --- float64 ----------------------------------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ op("v_rcp_f64", "VOP1 37", "f64 f64", "d = 1.0 / a")                  # as above
 op("v_rsq_f64", "VOP1 38", "f64 f64", "d = 1.0 / sqrt(a)")
 op("v_sqrt_f64", "VOP1 40", "f64 f64", "d = sqrt(a)")
 op("v_div_scale_f64", "VOP3 481", "f64 mask | f64 f64 f64", "d = div_scale_f64(a, b, c, &scaled); e = scaled")
-op("v_div_fmas_f64", "VOP3 483", "f64 f64 f64 f64", "d = vcc ? ldexp(fma(a, b, c), 64) : fma(a, b, c)")
+op("v_div_fmas_f64", "VOP3 483", "f64 f64 f64 f64", "d = div_fmas_f64(a, b, c, vcc)")
 op("v_div_fixup_f64", "VOP3 479", "f64 f64 f64 f64", "d = div_fixup_f64(a, b, c)")
 
 # --- float16 ----------------------------------------------------------------------------------------------------------
