@@ -15,6 +15,7 @@ ISA guide, "FP8 and BF8 formats". Every code and rounding: tests/test_formats.py
 """
 
 import functools
+import operator
 from dataclasses import dataclass
 
 import numpy as np
@@ -87,7 +88,9 @@ class Fields:
 
 
 def fields(code, fmt):
-    """Take one code apart.
+    """Take one code apart, an int 0…255.
+
+    Raises TypeError for what is no whole number, ValueError for one that is no byte.
 
     >>> fields(0x5B, E4M3FNUZ).formula, fields(0x5B, E4M3FN).formula
     ('+1.375 × 2^3', '+1.375 × 2^4')
@@ -124,6 +127,8 @@ def decode(codes, fmt):
     """Return the float32 values of FP8 codes; every FP8 number is exact in float32.
 
     codes  any shape; uint8, a Python int or list of ints, or a torch tensor (uint8, or FP8 in this very format)
+
+    Raises TypeError for anything else.
 
     >>> decode([0x40, 0x7F, 0x80], E4M3FNUZ)
     array([  1., 240.,  nan], dtype=float32)
@@ -286,30 +291,41 @@ def is_torch(x):
     return type(x).__module__.partition(".")[0] == "torch" and hasattr(x, "detach")
 
 
-def as_codes(codes, fmt):
-    """Return codes as a uint8 array; torch FP8 tensors give their bytes, without a copy where they lie on the CPU."""
+def as_codes(codes, fmt, name="codes"):
+    """Return codes as a uint8 array; torch FP8 tensors give their bytes, without a copy where they lie on the CPU.
+
+    Raises TypeError, which calls them by name.
+    """
+    is_array = isinstance(codes, np.ndarray) or is_torch(codes)
     if is_torch(codes):
-        if codes.element_size() == 1 and codes.is_floating_point():
+        if _is_fp8(codes.dtype):
             if codes.dtype != fmt.torch_dtype:
-                raise TypeError(f"codes are {codes.dtype}, needs {fmt.torch_dtype} or torch.uint8: the same byte means "
+                raise TypeError(f"{name} is {codes.dtype}, needs {fmt.torch_dtype} or torch.uint8: the same byte means "
                                 f"another number in another format; see convert_codes()")
             import torch
 
             codes = codes.view(torch.uint8)
-        codes = codes.detach().cpu().numpy()
+        codes = (codes.float() if _is_half(codes.dtype) else codes).numpy(force=True)   # numpy has no bfloat16
     codes = np.asarray(codes)
     if codes.dtype != np.uint8:
-        if codes.dtype.kind not in "iu" or (codes.size and not 0 <= codes.min() <= codes.max() <= 255):
-            raise TypeError(f"codes are {codes.dtype}, needs uint8 or integers 0…255; encode() makes them from data")
+        is_empty_list = not is_array and codes.size == 0        # numpy calls [] float64
+        if not is_empty_list and (codes.dtype.kind not in "iu"
+                                  or (codes.size and not 0 <= codes.min() <= codes.max() <= 255)):
+            raise TypeError(f"{name} is {codes.dtype}, needs uint8 or integers 0…255; encode() makes them from data")
         codes = codes.astype(np.uint8)
     return codes
 
 
-def as_floats(x):
-    """Return x as a float32 or float64 array; bfloat16 and float16 become float32, which holds them exactly."""
+def as_floats(x, name="x"):
+    """Return x as a float32 or float64 array; bfloat16 and float16 become float32, which holds them exactly.
+
+    Raises TypeError, which calls x by name.
+    """
+    wanted = "needs float64, float32, float16 or bfloat16"
     if is_torch(x):
-        x = x.detach().cpu()
-        x = (x.float() if _is_half(x.dtype) else x).numpy()
+        if _is_fp8(x.dtype):
+            raise TypeError(f"{name} is {x.dtype}, {wanted}; {name}.float() gives the numbers of the codes")
+        x = (x.float() if _is_half(x.dtype) else x).numpy(force=True)
     is_number = not isinstance(x, np.ndarray)
     x = np.asarray(x)
     if x.dtype in (np.float32, np.float64):
@@ -318,13 +334,19 @@ def as_floats(x):
         return x.astype(np.float32)
     if is_number and x.dtype.kind in "iu":
         return x.astype(np.float64)
-    raise TypeError(f"x is {x.dtype}, needs float64, float32, float16 or bfloat16; x.astype('float32') converts")
+    raise TypeError(f"{name} is {x.dtype}, {wanted}; {name}.astype('float32') converts")
 
 
 def to_torch(codes, fmt):
-    """Return the codes as a torch tensor of fmt's dtype that shares their memory."""
+    """Return the codes, as decode() takes them, as a torch tensor of fmt's dtype.
+
+    It shares the memory of a uint8 array, unless torch cannot: a negative stride, or memory that is read-only.
+    """
     import torch
 
+    codes = as_codes(codes, fmt)
+    if min(codes.strides, default=0) < 0 or not codes.flags.writeable:
+        codes = codes.copy()
     return torch.from_numpy(codes).view(fmt.torch_dtype)
 
 
@@ -332,8 +354,15 @@ def _is_half(dtype):
     return str(dtype).removeprefix("torch.") in ("float16", "bfloat16")
 
 
+def _is_fp8(dtype):
+    return str(dtype).startswith("torch.float8_")
+
+
 def _one_code(code):
-    code = int(code)
+    try:
+        code = operator.index(code)
+    except TypeError:
+        raise TypeError(f"code is {code!r}, needs a whole number, 0…255; encode() makes codes from numbers") from None
     if not 0 <= code <= 255:
         raise ValueError(f"code is {code}, needs one byte, 0…255")
     return code

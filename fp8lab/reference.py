@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fp8lab.formats import E4M3FNUZ, FORMATS, as_floats, decode, is_torch, odd_float32_bits
-from fp8lab.scaling import K_BLOCK, checked_scales
+from fp8lab.formats import E4M3FNUZ, FORMATS, as_codes, as_floats, decode, is_torch, odd_float32_bits
+from fp8lab.scaling import K_BLOCK, checked_scales, matrix_shape
 
 ATOL, RTOL = 1e-3, 2e-2    # the public tolerance: gpu-mode reference-kernels, problems/amd/fp8-mm, as last in force
 
@@ -25,7 +25,8 @@ def gemm(a, b, a_scale, b_scale, fmt=E4M3FNUZ):
     b_scale  (K / 128, ceil(N / 128)) float32
 
     K = 0 gives zeros. A NaN code or scale gives NaN in all it takes part in.
-    Raises ValueError for sizes that do not fit together or K not a multiple of 128.
+    Raises ValueError for sizes that do not fit together or K not a multiple of 128, TypeError for operands that hold
+    no codes and scales that are no floating-point numbers.
     """
     return _gemm(a, b, a_scale, b_scale, fmt, np.float64)
 
@@ -42,17 +43,17 @@ def gemm_float32(a, b, a_scale, b_scale, fmt=E4M3FNUZ):
 
 
 def _gemm(a, b, a_scale, b_scale, fmt, dtype):
-    if len(a.shape) != 2 or len(b.shape) != 2 or a.shape[1] != b.shape[0]:
-        raise ValueError(f"a is {tuple(a.shape)} and b {tuple(b.shape)}, needs (M, K) and (K, N) of the same K; "
+    (m, k), (b_rows, n) = matrix_shape(a, "a", "(M, K)"), matrix_shape(b, "b", "(K, N)")
+    if k != b_rows:
+        raise ValueError(f"a is {(m, k)} and b {(b_rows, n)}, needs (M, K) and (K, N) of the same K; "
                          f"quantize_weight() gives b as (K, N)")
-    (m, k), n = a.shape, b.shape[1]
     if k % K_BLOCK:
         raise ValueError(f"K is {k}, needs a multiple of {K_BLOCK}: each k-block has one scale")
     a_scale = checked_scales(a_scale, "a_scale", (k // K_BLOCK, m),
                              f"one row per 128 of K = {k}, one column per row of a")
     b_scale = checked_scales(b_scale, "b_scale", (k // K_BLOCK, -(-n // K_BLOCK)),
                              f"one row per 128 of K = {k}, one column per 128 of N = {n}, rounded up")
-    a, b = (decode(codes, _format(codes, fmt)) for codes in (a, b))
+    a, b = _decoded(a, "a", fmt), _decoded(b, "b", fmt)
     column_block = np.arange(n) // K_BLOCK
     acc = np.zeros((m, n), dtype)
     with np.errstate(over="ignore", invalid="ignore"):    # float32 overflow and NaN are results like any other
@@ -64,10 +65,10 @@ def _gemm(a, b, a_scale, b_scale, fmt, dtype):
     return acc
 
 
-def _format(codes, fmt):
-    if is_torch(codes) and codes.is_floating_point():
-        return FORMATS[str(codes.dtype).removeprefix("torch.float8_")]
-    return fmt
+def _decoded(codes, name, fmt):
+    if is_torch(codes):
+        fmt = FORMATS.get(str(codes.dtype).removeprefix("torch.float8_"), fmt)
+    return decode(as_codes(codes, fmt, name), fmt)
 
 
 def to_bfloat16(x):
@@ -122,15 +123,16 @@ ULP_BINS = {"0": 0, "1": 1, "2": 2, "3–4": 3, "5–16": 5, "17–256": 17, "25
 def compare(got, expected, atol=ATOL, rtol=RTOL):
     """Return the Report of got against expected.
 
-    got, expected  the same shape; any floating dtype, numpy or torch
+    got, expected  the same shape; float64, float32, bfloat16 or float16, numpy or torch
+    atol, rtol     an error of atol + rtol · |expected| is allowed; with 0, 0 none is
 
     Errors are of the values as given. Ulps are counted between the two rounded to bfloat16, the dtype of the op's
     result; ±0 are one number, and NaN equals NaN. Elements that are infinite or NaN in either take no part in max_abs,
     max_rel and snr_db; equal infinities are within the tolerance, others not.
 
-    Raises ValueError for different shapes.
+    Raises ValueError for different shapes, TypeError for other dtypes.
     """
-    got, expected = as_floats(got), as_floats(expected)
+    got, expected = as_floats(got, "got"), as_floats(expected, "expected")
     if got.shape != expected.shape:
         raise ValueError(f"got is {got.shape}, needs the shape of expected, {expected.shape}")
     ulps = _bfloat16_steps(got, expected)
@@ -139,7 +141,8 @@ def compare(got, expected, atol=ATOL, rtol=RTOL):
         is_finite = np.isfinite(got) & np.isfinite(expected)
         mismatch = np.isnan(got) != np.isnan(expected)
         error = np.where(is_finite, np.abs(got - expected), np.where(ulps == 0, 0.0, np.inf))
-        excess = error / (atol + rtol * np.where(is_finite, np.abs(expected), 0.0))
+        allowed = atol + rtol * np.where(is_finite, np.abs(expected), 0.0)
+        excess = np.where(error == 0, 0.0, error / allowed)     # 0 / 0 is no excess
         finite_error, finite_expected = error[is_finite], expected[is_finite]
         relative = finite_error[finite_expected != 0] / np.abs(finite_expected[finite_expected != 0])
         noise = np.sum(finite_error**2)

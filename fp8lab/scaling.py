@@ -23,11 +23,12 @@ Source of the recipes: arXiv 2412.19437 §3.3 (1×128 activation tiles, 128×128
 """
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from fp8lab.formats import E4M3FNUZ, Format, as_floats, decode, encode, is_torch, to_torch
+from fp8lab.formats import E4M3FNUZ, Format, as_codes, as_floats, decode, encode, is_torch, to_torch
 
 K_BLOCK = 128    # elements along k that share a scale, and of a weight also along n
 RECIPES = {      # name -> block (rows, columns); None is the whole axis
@@ -45,7 +46,7 @@ class Quantized:
 
     codes   (M, N) uint8, or torch FP8
     scales  (ceil(M / block[0]), ceil(N / block[1])) float32
-    block   rows and columns that share a scale, as numbers
+    block   rows and columns that share a scale, as numbers no larger than the matrix
     """
 
     codes: Any
@@ -65,14 +66,15 @@ class Quantized:
     def dequantize(self):
         """Return the (M, N) float32 matrix that codes and scales stand for."""
         values = decode(self.codes, self.fmt)
-        return _like(values * _spread(_scales(self.scales), self.block, self.shape), self.codes)
+        return _like(values * _spread(_scales(self.scales, "scales"), self.block, self.shape), self.codes)
 
 
 def quantize(x, fmt=E4M3FNUZ, block=(1, 128), scale="float32", rounding="nearest-even", overflow="nan", seed=None):
     """Return x as Quantized: codes in fmt and a scale a block, by the rule at the head of this module.
 
     x         (M, N) float32, bfloat16, float16 or float64
-    block     (rows, columns) that share a scale; None is the whole axis; the last block of an axis may be partial
+    block     (rows, columns) that share a scale; None, or more than there are, is the whole axis; the last block of
+              an axis may be partial
     scale     "float32"       amax / fmt.max
               "power-of-two"  that, rounded up to a power of two: dividing by it loses nothing, and it fits the one
                               byte of an e8m0 scale. Up, so that nothing overflows; OCP MX rounds down and saturates
@@ -86,7 +88,7 @@ def quantize(x, fmt=E4M3FNUZ, block=(1, 128), scale="float32", rounding="nearest
     """
     if scale not in ("float32", "power-of-two"):
         raise ValueError(f"scale is {scale!r}, needs 'float32' or 'power-of-two'")
-    values = _float32_matrix(x, "x")
+    values = _float32_matrix(x)
     block = _block_sizes(block, values.shape)
     blocks = _in_blocks(values, block)
     scales = _block_scales(blocks, fmt, scale)
@@ -132,12 +134,12 @@ def dequantize_activation(a, a_scale):
     a        (M, K) e4m3fnuz codes, any strides; a NaN code gives NaN
     a_scale  (K / 128, M) float32, any sign
 
-    Raises ValueError if a_scale has another shape.
+    Raises ValueError if one of them has another shape, TypeError for what holds no codes.
     """
-    m, k = a.shape
+    m, k = matrix_shape(a, "a", "(M, K)")
     scales = checked_scales(a_scale, "a_scale", (-(-k // K_BLOCK), m),
                             f"one row per 128 of K = {k}, one column per row of a")
-    return _like(decode(a, E4M3FNUZ) * _spread(scales.T, (1, K_BLOCK), (m, k)), a)
+    return _like(decode(as_codes(a, E4M3FNUZ, "a"), E4M3FNUZ) * _spread(scales.T, (1, K_BLOCK), (m, k)), a)
 
 
 def dequantize_weight(b, b_scale):
@@ -146,17 +148,17 @@ def dequantize_weight(b, b_scale):
     b        (K, N) e4m3fnuz codes, any strides, as quantize_weight() gives them; a NaN code gives NaN
     b_scale  (K / 128, ceil(N / 128)) float32, any sign
 
-    Raises ValueError if b_scale has another shape.
+    Raises ValueError if one of them has another shape, TypeError for what holds no codes.
     """
-    k, n = b.shape
+    k, n = matrix_shape(b, "b", "(K, N)")
     scales = checked_scales(b_scale, "b_scale", (-(-k // K_BLOCK), -(-n // K_BLOCK)),
                             f"one row per 128 of K = {k}, one column per 128 of N = {n}, rounded up")
-    return _like(decode(b, E4M3FNUZ).T * _spread(scales.T, (K_BLOCK, K_BLOCK), (n, k)), b)
+    return _like(decode(as_codes(b, E4M3FNUZ, "b"), E4M3FNUZ).T * _spread(scales.T, (K_BLOCK, K_BLOCK), (n, k)), b)
 
 
 def checked_scales(scales, name, shape, meaning):
-    """Return scales as a float32 array, or raise ValueError: name is …, needs shape: meaning."""
-    scales = _scales(scales)
+    """Return scales as a float32 array. Raises ValueError: name is …, needs shape: meaning; TypeError if no floats."""
+    scales = _scales(scales, name)
     if scales.shape != shape:
         raise ValueError(f"{name} is {scales.shape}, needs {shape}: {meaning}; see quantize_activation() and "
                          f"quantize_weight()")
@@ -198,31 +200,44 @@ def _spread(scales, block, shape):
 
 def _block_sizes(block, shape):
     is_pair = isinstance(block, tuple | list) and len(block) == 2
-    if not is_pair or not all(size is None or (isinstance(size, int) and size > 0) for size in block):
+    if not is_pair or not all(size is None or _is_positive_int(size) for size in block):
         raise ValueError(f"block is {block!r}, needs (rows, columns), each a positive int or None for the whole axis")
-    return tuple(max(whole, 1) if size is None else size for size, whole in zip(block, shape, strict=True))
+    wholes = [max(whole, 1) for whole in shape]
+    return tuple(min(int(size or whole), whole) for size, whole in zip(block, wholes, strict=True))
+
+
+def _is_positive_int(size):
+    return isinstance(size, Integral) and not isinstance(size, bool) and size > 0
 
 
 # --- the edges: numpy or torch ---
 
 
-def _float32_matrix(x, name):
-    if len(getattr(x, "shape", ())) != 2:
-        raise ValueError(f"{name} has shape {tuple(getattr(x, 'shape', ()))}, needs a matrix of two axes; "
-                         f"x.reshape(-1, x.shape[-1]) flattens the leading ones")
+def _float32_matrix(x):
+    if len(np.shape(x)) != 2:
+        raise ValueError(f"x has shape {tuple(np.shape(x))}, needs a matrix of two axes; x.reshape(-1, x.shape[-1]) "
+                         f"flattens the leading ones")
     with np.errstate(over="ignore"):
         return as_floats(x).astype(np.float32, copy=False)
 
 
 def _with_k_blocks(x, name, shape):
-    given = tuple(getattr(x, "shape", ()))
+    given = tuple(np.shape(x))
     if len(given) != 2 or given[1] % K_BLOCK:
         raise ValueError(f"{name} is {given}, needs {shape}, with K a multiple of {K_BLOCK}")
     return x
 
 
-def _scales(scales):
-    return np.asarray(scales.detach().cpu().numpy() if is_torch(scales) else scales, np.float32)
+def matrix_shape(codes, name, axes):
+    """Return (rows, columns), or raise ValueError: name is …, needs axes."""
+    shape = tuple(np.shape(codes))
+    if len(shape) != 2:
+        raise ValueError(f"{name} is {shape}, needs {axes}; see quantize_activation() and quantize_weight()")
+    return shape
+
+
+def _scales(scales, name):
+    return as_floats(scales, name).astype(np.float32, copy=False)
 
 
 def _transposed(scales):

@@ -296,14 +296,43 @@ def test_torch_codes_come_in_and_go_out_as_the_same_bytes(fmt):
     np.testing.assert_array_equal(decode(tensor.view(torch.uint8), fmt), decode(CODES, fmt))
 
 
+@pytest.mark.parametrize("codes", [[1, 2], np.uint8(7), CODES[::-1], np.broadcast_to(np.uint8(3), 4), np.arange(3)],
+                         ids=["list", "scalar", "negative stride", "read-only", "int64"])
+def test_whatever_holds_codes_becomes_a_tensor(codes):
+    tensor = to_torch(codes, E4M3FNUZ)
+    assert tensor.dtype == torch.float8_e4m3fnuz
+    np.testing.assert_array_equal(tensor.view(torch.uint8).numpy(), codes)
+
+
+def test_a_tensor_of_codes_shares_their_memory():
+    codes = np.zeros(4, np.uint8)
+    to_torch(codes, E4M3FNUZ).view(torch.uint8)[1] = 9
+    assert codes.tolist() == [0, 9, 0, 0]
+
+
+def test_an_empty_list_of_codes_has_no_values():
+    assert decode([], E4M3FN).shape == (0,) and decode([], E4M3FN).dtype == np.float32
+
+
+def test_a_tensor_whose_sign_is_a_view_is_read_with_its_sign():
+    x = torch.tensor([1.0 + 2.0j]).conj().imag
+    assert x.is_neg() and decode(encode(x, E4M3FN), E4M3FN).tolist() == [-2.0]
+
+
 @pytest.mark.parametrize(("call", "error", "message"), [
     (lambda: encode(1.0, E4M3FN, "nearest"), ValueError, "rounding is 'nearest', needs one of 'nearest-even'"),
     (lambda: encode(1.0, E4M3FN, overflow="clip"), ValueError, "overflow is 'clip', needs one of 'nan', 'saturate'"),
     (lambda: encode(np.arange(3), E4M3FN), TypeError, "x is int64, needs float64.*astype"),
     (lambda: encode(["a"], E4M3FN), TypeError, "x is <U1, needs float64"),
-    (lambda: decode([256], E4M3FN), TypeError, "codes are int64, needs uint8 or integers 0…255"),
-    (lambda: decode([0.5], E4M3FN), TypeError, "codes are float64, needs uint8"),
+    (lambda: decode([256], E4M3FN), TypeError, "codes is int64, needs uint8 or integers 0…255"),
+    (lambda: decode([0.5], E4M3FN), TypeError, "codes is float64, needs uint8"),
+    (lambda: decode(np.zeros(0), E4M3FN), TypeError, "codes is float64, needs uint8"),
+    (lambda: decode(torch.ones(2).bfloat16(), E4M3FN), TypeError, "codes is float32, needs uint8"),
+    (lambda: encode(to_torch(CODES, E5M2), E4M3FN), TypeError, r"x is torch.float8_e5m2, needs .*x.float\(\)"),
+    (lambda: to_torch(np.zeros(4, np.float32), E4M3FN), TypeError, "codes is float32, needs uint8"),
     (lambda: decode(to_torch(CODES.copy(), E4M3FN), E4M3FNUZ), TypeError, "needs torch.float8_e4m3fnuz.*another"),
+    (lambda: fields(3.7, E4M3FN), TypeError, "code is 3.7, needs a whole number, 0…255"),
+    (lambda: fields("3", E4M3FN), TypeError, "code is '3', needs a whole number"),
     (lambda: fields(256, E4M3FN), ValueError, "code is 256, needs one byte"),
     (lambda: neighbours(-1, E4M3FN), ValueError, "code is -1, needs one byte"),
     (lambda: convert_codes([0], E4M3FN, E5M2), ValueError, "divide the byte differently.*encode"),

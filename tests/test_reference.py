@@ -122,7 +122,7 @@ def test_large_scales_overflow_to_infinity_in_float32_only():
 
 @pytest.mark.parametrize(("change", "message"), [
     ({"a": np.zeros((4, 256), np.uint8)}, r"a is \(4, 256\) and b \(128, 8\), needs \(M, K\) and \(K, N\)"),
-    ({"b": np.zeros(128, np.uint8)}, r"b \(128,\), needs"),
+    ({"b": np.zeros(128, np.uint8)}, r"b is \(128,\), needs \(K, N\)"),
     ({"a": np.zeros((4, 64), np.uint8), "b": np.zeros((64, 8), np.uint8)}, "K is 64, needs a multiple of 128"),
     ({"a_scale": np.ones((4, 1), F32)}, r"a_scale is \(4, 1\), needs \(1, 4\): one row per 128 of K = 128"),
     ({"b_scale": np.ones((1, 2), F32)}, r"b_scale is \(1, 2\), needs \(1, 1\).*N = 8, rounded up; see"),
@@ -212,6 +212,28 @@ def test_the_report_takes_the_bfloat16_tensor_an_op_returns():
 def test_empty_results_compare():
     report = compare(np.zeros((0, 4)), np.zeros((0, 4)))
     assert report.within_tolerance and report.worst is None and "0 × 4" in str(report)
+
+
+def test_zero_tolerance_is_met_by_equal_arrays_only():
+    x = np.array([0.0, 1.0, -2.0, np.inf, np.nan])
+    assert compare(x, x, atol=0, rtol=0).within_tolerance
+    report = compare(np.array([0.0, np.nextafter(1, 2)]), np.array([0.0, 1.0]), atol=0, rtol=0)
+    assert not report.within_tolerance and report.worst[0] == (1,)
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda a, b, sa, sb: gemm(torch.zeros(4, 128), b, sa, sb), "a is float32, needs uint8"),
+    (lambda a, b, sa, sb: gemm(a, decode(b, E4M3FNUZ), sa, sb), "b is float32, needs uint8"),
+    (lambda a, b, sa, sb: gemm(torch.zeros(4, 128).to(torch.float8_e8m0fnu), b, sa, sb),
+     "a is torch.float8_e8m0fnu, needs torch.float8_e4m3fnuz"),
+    (lambda a, b, sa, sb: gemm(a, b, sa, sb.astype(int)), r"b_scale is int64, needs .*b_scale.astype"),
+    (lambda a, b, sa, sb: compare(to_torch(a, E4M3FNUZ), decode(a, E4M3FNUZ)),
+     r"got is torch.float8_e4m3fnuz, needs .*got.float\(\)"),
+    (lambda a, b, sa, sb: compare(a.astype(np.float32), a), "expected is uint8, needs float64"),
+])
+def test_another_dtype_is_named_with_the_argument(call, message):
+    with pytest.raises(TypeError, match=message):
+        call(*problem(4, 8, 128))
 
 
 def test_different_shapes_are_named():

@@ -140,6 +140,25 @@ def test_empty_matrices_quantise(shape, block):
     assert q.scales.shape == tuple(-(-size // step) for size, step in zip(shape, q.block, strict=True))
 
 
+def test_a_block_larger_than_the_matrix_is_the_whole_axis_and_costs_no_more():
+    """Were it padded to its own size, these blocks would take 4 · 10^9 bytes and more."""
+    x = normal(3, 3)
+    q, whole = quantize(x, block=(10**9, np.int64(2**40))), quantize(x, block=(None, None))
+    np.testing.assert_array_equal(q.codes, whole.codes)
+    assert q.block == whole.block == (3, 3) and q.scales == whole.scales
+
+
+def test_sizes_of_a_block_may_be_numpy_integers():
+    x = normal(5, 6)
+    np.testing.assert_array_equal(quantize(x, block=(np.int64(2), np.uint8(3))).codes, quantize(x, block=(2, 3)).codes)
+
+
+def test_lists_of_numbers_quantise():
+    np.testing.assert_array_equal(quantize([[1.0, 2.0]]).codes, quantize(np.array([[1.0, 2.0]])).codes)
+    a, a_scale = quantize_activation([[1.0] * 128])
+    np.testing.assert_array_equal(dequantize_activation(a.tolist(), a_scale.tolist()), np.ones((1, 128), F32))
+
+
 # --- the op's operands ---
 
 
@@ -195,12 +214,20 @@ def test_torch_in_gives_torch_out_with_the_bits_of_numpy(dtype):
     (lambda: quantize(np.zeros((2, 2), int)), TypeError, "x is int64, needs float64"),
     (lambda: quantize(normal(4, 4), block=(0, 4)), ValueError, r"block is \(0, 4\), needs \(rows, columns\)"),
     (lambda: quantize(normal(4, 4), block=128), ValueError, "block is 128, needs"),
+    (lambda: quantize(normal(4, 4), block=(True, 2)), ValueError, r"block is \(True, 2\), needs \(rows, columns\)"),
+    (lambda: quantize(normal(4, 4), block=(2.0, 2)), ValueError, r"block is \(2.0, 2\), needs \(rows, columns\)"),
+    (lambda: quantize([1.0, 2.0]), ValueError, r"x has shape \(2,\), needs a matrix"),
+    (lambda: quantize(torch.zeros(2, 2).to(torch.float8_e4m3fn)), TypeError, "x is torch.float8_e4m3fn, needs float64"),
     (lambda: quantize(normal(4, 4), scale="e8m0"), ValueError, "scale is 'e8m0', needs 'float32' or 'power-of-two'"),
     (lambda: quantize(normal(4, 4), rounding="up"), ValueError, "rounding is 'up', needs one of"),
     (lambda: quantize_activation(normal(4, 100)), ValueError, r"x is \(4, 100\), needs \(M, K\), with K a mult"),
     (lambda: quantize_weight(normal(128)), ValueError, r"w is \(128,\), needs \(N, K\), as nn.Linear stores"),
     (lambda: dequantize_activation(np.zeros((4, 256), np.uint8), np.ones((4, 2))), ValueError,
      r"a_scale is \(4, 2\), needs \(2, 4\): one row per 128 of K = 256.*quantize_activation"),
+    (lambda: dequantize_activation(np.zeros(256, np.uint8), np.ones((2, 1))), ValueError,
+     r"a is \(256,\), needs \(M, K\); see quantize_activation"),
+    (lambda: dequantize_weight(np.zeros(256, np.uint8), np.ones((2, 1))), ValueError, r"b is \(256,\), needs \(K, N\)"),
+    (lambda: dequantize_activation(np.zeros((1, 128)), np.ones((1, 1))), TypeError, "a is float64, needs uint8"),
     (lambda: dequantize_weight(np.zeros((256, 576), np.uint8), np.ones((2, 4))), ValueError,
      r"b_scale is \(2, 4\), needs \(2, 5\)"),
 ])
