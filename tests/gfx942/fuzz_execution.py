@@ -7,6 +7,7 @@ exception.
 """
 
 import random
+import struct
 import sys
 from collections import Counter
 from pathlib import Path
@@ -21,6 +22,7 @@ PREFIXES = (  # first bits of each format: how many, and which
     *((1, 0), (2, 0b10), (9, 0b101111101), (9, 0b101111110), (9, 0b101111111), (4, 0b1011)),
     *((7, 0b0111110), (7, 0b0111111), (6, 0b110100), (6, 0b110110), (6, 0b110111), (6, 0b111000), (6, 0b110000)),
 )
+LOADS_AN_ARGUMENT = struct.pack("<II", 0xC0021900, 0)  # s_load_dword s100, s[0:1], 0x0: a good access before the bad
 ENDINGS = ("s_endpgm", "s_trap", "s_setpc_b64", "s_swappc_b64")  # rare, or few programs get past them
 
 
@@ -40,6 +42,23 @@ def instructions(rng, count):
         seen[found.name] += 1
         count -= 1
         yield code[: found.size] if found.target is None else branch(code, rng)
+
+
+def extreme_address(code, rng):
+    """Moves that put an address at an end of the 64-bit space into what an access takes its address from."""
+    found = decode_one(code + bytes(8), 0, 0)
+    if found.op.family != "memory" or rng.random() < 0.5:
+        return b""
+    address = rng.choice((1 << 31, 1 << 32, 1 << 63, *[1 << 64] * 5)) - rng.choice((1, 2, 4, 8, 16))
+    address, moves = address - found.modifiers.get("offset", 0), b""
+    for operand in found.src[:2]:
+        for half in range(operand.words):
+            value = address >> 32 * half & 0xFFFFFFFF if operand.words == 2 else 0
+            if operand.number >= 256:  # v_mov_b32 and s_mov_b32, each with a literal
+                moves += struct.pack("<II", 0x7E0002FF | (operand.number + half & 255) << 17, value)
+            elif operand.number + half < 102:
+                moves += struct.pack("<II", 0xBE8000FF | (operand.number + half) << 16, value)
+    return moves
 
 
 def branch(code, rng):
@@ -68,8 +87,9 @@ def main(seed, programs, path):
         rng = random.Random(f"{seed} {n}")
         pieces = list(instructions(rng, rng.choice((1, 3, 12))))
         ran |= {decode_one(piece + bytes(8), 0, 0).name for piece in pieces}
+        pieces = [extreme_address(piece, rng) + piece for piece in pieces]
         try:
-            outcomes.update(launch(data, "gemm", b"".join(pieces), rng))
+            outcomes.update(launch(data, "gemm", LOADS_AN_ARGUMENT + b"".join(pieces), rng))
         except KernelFault as fault:
             assert fault.findings and str(fault), "a fault without a reason"
             outcomes.update(f.kind for f in fault.findings)

@@ -47,6 +47,21 @@ def test_store_before_the_start_of_a_buffer():
     assert "4 bytes before target" in found.message and found.lane == 0 and found.count == 1
 
 
+@pytest.mark.parametrize("lanes", ["s[12:13]", "vcc"], ids=["all-lanes", "one-lane"])
+@pytest.mark.parametrize("checks", ["all", "none"])
+@pytest.mark.parametrize("access", ["global_load_dword v60, v[20:21], off", "global_store_dword v[20:21], v10, off"])
+def test_an_address_just_below_2_to_the_64(access, checks, lanes):
+    """Null[-1]: address + size wraps to 0. The other lanes have a good address, and the access before it was good."""
+    body = f"""v_mov_b32_e32 v20, s6\n  v_mov_b32_e32 v21, s7\n  s_mov_b64 s[12:13], exec\n  v_cmp_eq_u32_e32 vcc, 5, v0
+  s_mov_b64 exec, {lanes}\n  v_mov_b32_e32 v20, -4\n  v_mov_b32_e32 v21, -1\n  s_mov_b64 exec, s[12:13]
+  {access}\n  s_waitcnt vmcnt(0)"""
+    if checks == "none":
+        with pytest.raises(KernelFault, match="global-out-of-bounds.*0xfffffffffffffffc"):
+            kinds(body, checks=checks)
+    else:
+        assert only(body, "global-out-of-bounds").address == 2**64 - 4
+
+
 def test_store_to_read_only_memory():
     source, target = np.zeros((1, 64), np.uint32), np.zeros((1, 64), np.uint32)
     source.flags.writeable = False

@@ -19,10 +19,15 @@ typedef struct {
 #include "trace.h"
 
 // --- device memory ---
+// Addresses may lie anywhere, also just below 2^64: nothing is added to them before they are compared.
+static inline int holds(const Range* r, u64 address, u32 size) {
+    u64 room = r->hi - r->lo;
+    return size <= room && address - r->lo <= room - size;
+}
 OUT_OF_LINE static const Range* range_of(Wave* w, u64 address, u32 size) {
     const Launch* launch = w->launch;
     const Range* r = w->recent;
-    if (r && address >= r->lo && address + size <= r->hi) return r;
+    if (r && holds(r, address, size)) return r;
     u32 lo = 0, hi = launch->range_count;
     while (lo < hi) {  // the last range that starts at or below address
         u32 mid = (lo + hi) / 2;
@@ -31,7 +36,7 @@ OUT_OF_LINE static const Range* range_of(Wave* w, u64 address, u32 size) {
     }
     if (lo == 0) return 0;
     r = &launch->ranges[lo - 1];
-    if (address + size > r->hi || address + size < address) return 0;
+    if (!holds(r, address, size)) return 0;
     w->recent = r;
     return r;
 }
@@ -55,7 +60,7 @@ OUT_OF_LINE static void translate(Wave* w, const Ins* in, Access* at, u32 size, 
             lo = at->device[l] < lo ? at->device[l] : lo, hi = at->device[l] > hi ? at->device[l] : hi;
     }
     const Range* r = range_of(w, lo, size);
-    if (r && hi + size <= r->hi && (intent == READ || r->writable)) {
+    if (r && holds(r, hi, size) && (intent == READ || r->writable)) {
         u64 delta = (u64)r->delta;
         EACH_LANE
             at->host[l] = (u8*)(at->device[l] + delta);
