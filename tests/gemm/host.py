@@ -15,8 +15,8 @@ from emulated import SOURCES
 from fp8lab import toolchain
 
 STUB = Path(__file__).parent / "hip_stub"
-STATUS = ["OK", "NULL_POINTER", "NEGATIVE_SIZE", "K_NOT_MULTIPLE_OF_128", "STRIDES", "TOO_LARGE", "WRONG_DEVICE",
-          "LAUNCH_FAILED"]  # fmt: skip
+STATUS = ["OK", "NULL_POINTER", "NEGATIVE_SIZE", "K_NOT_MULTIPLE_OF_128", "STRIDES", "STEP_TOO_LARGE",
+          "SCALES_TOO_LARGE", "GRID_TOO_LARGE", "WRONG_DEVICE", "LAUNCH_FAILED"]  # fmt: skip
 PAGE = 1 << 20  # an address that is aligned to everything; nothing is read from it
 
 

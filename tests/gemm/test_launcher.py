@@ -91,8 +91,8 @@ def test_every_call_has_a_number_of_its_own_on_any_thread():
     ({"m": -1}, "NEGATIVE_SIZE"), ({"k": 192}, "K_NOT_MULTIPLE_OF_128"), ({"a": None}, "NULL_POINTER"),
     ({"b": None}, "NULL_POINTER"), ({"a_scale": None}, "NULL_POINTER"), ({"b_scale": None}, "NULL_POINTER"),
     ({"out": None}, "NULL_POINTER"), ({"a_k_stride": 63}, "STRIDES"), ({"a_row_stride": 2}, "STRIDES"),
-    ({"b_k_stride": 0}, "STRIDES"), ({"out_row_stride": 127}, "STRIDES"), ({"a_k_stride": 1 << 23}, "TOO_LARGE"),
-    ({"out_row_stride": 1 << 23}, "TOO_LARGE")])  # fmt: skip
+    ({"b_k_stride": 0}, "STRIDES"), ({"out_row_stride": 127}, "STRIDES"), ({"a_k_stride": 1 << 24}, "STEP_TOO_LARGE"),
+    ({"b_k_stride": 1 << 24}, "STEP_TOO_LARGE"), ({"out_row_stride": 1 << 24}, "STEP_TOO_LARGE")])  # fmt: skip
 def test_a_wrong_problem_is_refused_before_anything_is_launched(changes, status):
     before = launches()
     assert run(problem(64, 128, 256, **changes)) == status
@@ -111,7 +111,66 @@ def test_no_k_is_a_launch_that_writes_zeros():
     assert choice.sizes[:3] == [64, 64, 0]
 
 
-@pytest.mark.parametrize(("error", "status"), [(98, "WRONG_DEVICE"), (209, "WRONG_DEVICE"), (1, "LAUNCH_FAILED")])
+STEP, SCALES, WORKGROUPS = 1 << 24, 1 << 29, 1 << 22  # the first that is too large
+LIMITS = {  # what -> the last problem that is taken, the first that is not, and its status
+    "n": (problem(1, STEP - 1, 128, "kk"), problem(1, STEP, 128, "kk"), "STEP_TOO_LARGE"),
+    "k": (problem(1, 1, STEP - 128, "kk"), problem(1, 1, STEP, "kk"), "STEP_TOO_LARGE"),
+    "m of an M-contiguous a": (problem(STEP - 1, 1, 128), problem(STEP, 1, 128), "STEP_TOO_LARGE"),
+    "rows of a": (problem(2, 8, 128, "kk", a_row_stride=STEP - 4), problem(2, 8, 128, "kk", a_row_stride=STEP),
+                  "STEP_TOO_LARGE"),
+    "rows of b": (problem(8, 2, 128, "kk", b_column_stride=STEP - 4), problem(8, 2, 128, "kk", b_column_stride=STEP),
+                  "STEP_TOO_LARGE"),
+    "k of b": (problem(8, 2, 128, "kn", b_k_stride=STEP - 1), problem(8, 2, 128, "kn", b_k_stride=STEP),
+               "STEP_TOO_LARGE"),
+    "rows of out": (problem(2, 8, 128, out_row_stride=STEP - 1), problem(2, 8, 128, out_row_stride=STEP),
+                    "STEP_TOO_LARGE"),
+    "a_scale": (problem(SCALES // 2 - 1, 1, 256, "kk"), problem(SCALES // 2, 1, 256, "kk"), "SCALES_TOO_LARGE"),
+    "b_scale": (problem(1, STEP - 128, 1 << 19, "kk"), problem(1, STEP - 127, 1 << 19, "kk"), "SCALES_TOO_LARGE"),
+    "workgroups": (problem((WORKGROUPS - 1) * 256, 1, 0), problem((WORKGROUPS - 1) * 256 + 1, 1, 0), "GRID_TOO_LARGE"),
+    "workgroups, of another tile": (problem(2047 * 256, 2048 * 256, 128, "kk"), problem(2048 * 256, 2048 * 256, 128),
+                                    "GRID_TOO_LARGE"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_every_limit_is_where_the_sentence_says(limit):
+    taken, refused, status = LIMITS[limit]
+    assert run(taken) == "OK" and run(refused) == status
+    assert last_launch().grid < WORKGROUPS
+
+
+@pytest.mark.parametrize("shape", [(65536, 65536, 7168), (33300, 129280, 7168), (1048576, 4096, 128),
+                                   ((1 << 22) + 1, 1, 0), (1, (1 << 22) + 1, 128), ((1 << 28) + 3, 1, 0)])  # fmt: skip
+def test_no_limit_stops_what_fits(shape):
+    for axes in ("kk", "mn"):
+        if axes == "kk" or shape[0] < STEP:
+            assert launched(problem(*shape, axes)).grid < WORKGROUPS
+
+
+def test_numbers_of_64_bits_are_refused_and_not_cut_off():
+    assert run(problem(1 << 40, 1, 0)) == "GRID_TOO_LARGE"
+    assert run(problem((1 << 63) - 1, 1, 0)) == "GRID_TOO_LARGE"
+    assert run(problem(1 << 40, 1, 128, "kk")) == "SCALES_TOO_LARGE"
+    assert run(problem(8, 1 << 40, 128, "kk")) == "STEP_TOO_LARGE"
+
+
+def test_a_stride_over_one_element_means_nothing():
+    far = 1 << 40
+    assert run(problem(1, 8, 128, "kk", a_row_stride=far, out_row_stride=far)) == "OK"
+    assert last_launch().sizes[3] == 128 and last_launch().sizes[7] == 8
+    assert run(problem(8, 1, 128, "kk", b_column_stride=far)) == "OK"
+    assert run(problem(8, 8, 0, a_row_stride=far, a_k_stride=far, b_k_stride=far, b_column_stride=far)) == "OK"
+
+
+def test_a_tile_whose_rows_are_too_far_apart_for_its_offsets_is_not_taken():
+    near, far = (launched(problem(4096, 4096, 128, "kk", out_row_stride=stride)) for stride in (4096, STEP - 1))
+    assert tile(near.name)[0] > 64 and tile(far.name) == (64, 64)
+    m, _ = tile(launched(problem(4096, 4096, 128, "kk", a_row_stride=STEP - 4)).name)
+    assert m * (STEP - 4) < 1 << 31
+
+
+@pytest.mark.parametrize(("error", "status"), [(98, "WRONG_DEVICE"), (209, "WRONG_DEVICE"), (200, "WRONG_DEVICE"),
+                                               (218, "WRONG_DEVICE"), (1, "LAUNCH_FAILED")])  # fmt: skip
 def test_what_hip_refuses_becomes_a_status_and_the_next_call_works(error, status):
     answer = ctypes.c_int.in_dll(library(), "answer")
     answer.value = error
@@ -136,12 +195,12 @@ def test_one_element_needs_no_stride():
     assert run(problem(1, 1, 128, a_row_stride=0, a_k_stride=1, b_column_stride=0, b_k_stride=1)) == "OK"
 
 
-def test_every_configuration_of_the_table_can_be_chosen_or_is_named_here():
-    """A row that the rule never takes is dead weight; gemm_128x256_kk waits for a measurement on hardware."""
+def test_every_configuration_of_the_table_is_chosen_for_some_problem():
+    """A row that the rule never takes is dead weight."""
     rng = np.random.default_rng(1)
-    chosen = {"gemm_128x256_kk"}
-    for _ in range(4000):
-        m, n = (int(2 ** rng.uniform(0, 14)) for _ in range(2))
+    chosen = set()
+    for _ in range(8000):
+        m, n = int(2 ** rng.uniform(0, 14)), int(2 ** rng.uniform(0, 17))
         k = 128 * int(2 ** rng.uniform(0, 6))
         if rng.random() < 0.7:
             m, n = m // 4 * 4 + 4, n // 4 * 4 + 4

@@ -2,15 +2,15 @@
 
     C[m, n] = Σ_kb a_scale[kb, m] · b_scale[kb, n // 128] · Σ_{k in block kb} a[m, k] · b[k, n]      128 of k a block
 
->>> a, a_scale = gemm.quantize_activation(x)                # x (M, K)
->>> b, b_scale = gemm.quantize_weight(linear.weight)        # weight (N, K), as nn.Linear stores it
->>> c = gemm.gemm(a, b, a_scale, b_scale)                   # (M, N) bfloat16, close to x @ weight.T
+>>> a, a_scale = gemm.quantize_activation(x)                    # x (M, K)
+>>> b, b_scale = gemm.quantize_weight(linear.weight.detach())   # weight (N, K), as nn.Linear stores it
+>>> c = gemm.gemm(a, b, a_scale, b_scale)                       # (M, N) bfloat16, close to x @ weight.T
 """
 
 import torch
 
 from . import layers
-from ._checks import BLOCK, check_device, check_float_matrix, check_gemm
+from ._checks import BLOCK, check_device, check_float_matrix, check_gemm, check_reach
 from ._ops import add_op_namespace_prefix, ops
 from ._quantize import quantize
 
@@ -28,16 +28,26 @@ def gemm(a, b, a_scale, b_scale, out=None):
     b_scale  (K / 128, ceil(N / 128)) float32, contiguous
     out      (M, N) bfloat16, elements of a row adjacent; returned; a new tensor if None
 
-    Any M and N, 0 included; K a multiple of 128, 0 gives zeros. Sums are float32, in the order of k; the result is
-    rounded to nearest even. A NaN code makes its row (of a) or column (of b) NaN.
+    Any M and N, 0 included; K a multiple of 128, 0 gives zeros. A NaN code makes its row (of a) or column (of b) NaN.
+
+    Everything is float32 up to the result, which is rounded to nearest even. The two scales of a block are multiplied
+    first: where that product is out of float32's range it is infinite, or 0, or has lost bits below 2^-126, and the
+    block's sum does not bring it back. On the CPU blocks are added in the order of k. On the GPU small results add
+    every fourth block to one of four sums, and K may be split into up to four parts: sums of blocks, added at the end.
+    Each build gives a call the same bits every time; another shape, layout or build may add in another order.
+
+    The GPU's kernel has offsets of 32 bits: N, K and strides below 2^24 (those of axes with one element do not count),
+    fewer than 2^29 elements in a_scale and b_scale, fewer than 2^22 tiles of C. The CPU has no such limits.
 
     Raises TypeError for what is no tensor or has another dtype, ValueError for everything else that this docstring
     does not allow: shapes, layouts, several devices or one that this build is not for, out in memory that an input
     uses, an input that requires grad while gradients are recorded. out is then untouched. RuntimeError where the GPU
-    is no MI300X or HIP refuses the launch; the next call starts afresh.
+    is no MI300X, C has too many tiles or HIP refuses the launch; the next call starts afresh.
     """
     check_gemm(a, b, a_scale, b_scale, out)
     check_device(a, "a", BACKEND)
+    if BACKEND != "cpu":
+        check_reach(a, b, a_scale, b_scale, out)
     if out is None:
         out = torch.empty(a.shape[0], b.shape[1], dtype=torch.bfloat16, device=a.device)
     ops.gemm(a, b, a_scale, b_scale, out)

@@ -10,6 +10,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 BLOCK = 128     # elements along k that share a scale; for b_scale also along n
 FP8 = torch.float8_e4m3fnuz
 FLOATS = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
+TOO_LONG_STEP, TOO_MANY_SCALES = 1 << 24, 1 << 29     # for the GPU's kernel, see gemm/gemm_launcher.hip
 
 
 def check_gemm(a, b, a_scale, b_scale, out):
@@ -60,6 +61,27 @@ def check_float_matrix(x, name, shape):
     _check_no_grad(x, name)
 
 
+def check_reach(a, b, a_scale, b_scale, out):
+    """Raise ValueError where arguments that passed the checks above are beyond the 32-bit offsets of the GPU's kernel."""
+    (m, k), n = a.shape, b.shape[1]
+    if m == 0 or n == 0:
+        return
+    if k >= TOO_LONG_STEP:
+        raise ValueError(f"a is {_shape(a)}, needs K below 2^24 on a GPU: add the products of pieces of K")
+    if n >= TOO_LONG_STEP:
+        raise ValueError(f"b is {_shape(b)}, needs N below 2^24 on a GPU: compute C in pieces, b[:, :{1 << 23}] …")
+    for name, x in {"a": a, "b": b, "out": out}.items():
+        if x is None or (k == 0 and name != "out"):
+            continue
+        if any(size > 1 and stride >= TOO_LONG_STEP for size, stride in zip(x.shape, x.stride(), strict=True)):
+            raise ValueError(f"{name} has strides {tuple(x.stride())} for shape {_shape(x)}, needs them below 2^24 on a "
+                             f"GPU: {name}.contiguous() has smaller ones")
+    for name, x in {"a_scale": a_scale, "b_scale": b_scale}.items():
+        if x.numel() >= TOO_MANY_SCALES:
+            raise ValueError(f"{name} is {_shape(x)}, needs fewer than 2^29 elements on a GPU: compute C in pieces, "
+                             f"{'fewer rows of a' if name == 'a_scale' else 'fewer columns of b'} at a time")
+
+
 _DEVICES = {"cpu": "cpu", "emulated": "cpu", "rocm": "cuda"}      # torch calls ROCm's devices cuda
 
 
@@ -78,6 +100,10 @@ _SHAPES = {"a": "(M, K)", "b": "(K, N)", "out": "(M, N)",
 def _check_tensor(x, name):
     if not isinstance(x, torch.Tensor):
         raise TypeError(f"{name} is a {type(x).__name__}, needs a torch.Tensor: torch.as_tensor({name})")
+    if x.is_nested:
+        raise ValueError(f"{name} is nested, needs one tensor: {name}.to_padded_tensor(0), if zeros are right there")
+    if x.layout != torch.strided:
+        raise ValueError(f"{name} is {str(x.layout)[6:]}, needs a dense tensor: {name}.to_dense()")
 
 
 def _check_codes(x, name, make):
