@@ -8,6 +8,8 @@ target. Sources use clang's builtins instead of <hip/hip_runtime.h>, so no heade
     made.resources["gemm"].vgpr             # what the hardware must give each wave
 """
 
+import contextlib
+import fcntl
 import functools
 import hashlib
 import importlib.util
@@ -25,8 +27,10 @@ from fp8lab.gfx942 import CodeObject
 
 OLDEST = 19  # the first clang with gfx942's buffer descriptor builtins and address space fences
 DEFAULT_FLAGS = ("-O3", "-std=c++17")
-# no headers, no device library, no random identifier of the compilation unit (the same source gives the same bytes)
-DEVICE_ONLY = ("-x", "hip", "--offload-device-only", "-nogpuinc", "-nogpulib", "-fuse-cuid=none")
+# no headers, no device library, no random identifier of the compilation unit (the same source gives the same bytes);
+# the names of a kernel's parameters stay in the metadata, for messages
+DEVICE_ONLY = ("-x", "hip", "--offload-device-only", "-nogpuinc", "-nogpulib", "-fuse-cuid=none",
+               "-fno-discard-value-names")  # fmt: skip
 HOW_TO_INSTALL = (
     "pip install 'ziglang==0.17.1' (clang 22 and lld, 100 MB, no root), or on Debian: apt-get install clang-22 lld-22, "
     "or set FP8LAB_CLANG to a clang of version 19 or newer that has the amdgcn target"
@@ -91,12 +95,18 @@ def compile(source, arch="gfx942", flags=DEFAULT_FLAGS, clang=None):
     clang   a Clang; find_clang() if None
 
     The result is cached under cache_dir() by compiler, arch, flags and preprocessed text, headers included.
-    Raises CompileError with the compiler's message, ClangNotFound if there is none.
+    Raises CompileError with the compiler's message, ClangNotFound if there is none; TypeError for flags in one string.
     """
+    if isinstance(flags, str):
+        raise TypeError(f"flags is {flags!r}, needs a list of words: {flags.split()}")
+    if isinstance(source, str) and source.endswith(".hip"):
+        raise CompileError(f"source is the text {source!r}; to compile a file: Path({source!r})")
     clang = clang or find_clang()
     options = (*DEVICE_ONLY, f"--offload-arch={arch}", *flags)
     with tempfile.TemporaryDirectory(prefix="fp8lab-") as folder:
         if isinstance(source, Path):
+            if not source.is_file():
+                raise CompileError(f"there is no file {source}")
             file, cwd = str(source.resolve()), None
         else:
             file, cwd = "kernel.hip", folder  # a short name, as it stands in every message
@@ -104,11 +114,12 @@ def compile(source, arch="gfx942", flags=DEFAULT_FLAGS, clang=None):
         preprocessed = _checked(clang.run(*options, "-E", "-P", file, "-o", "-", cwd=cwd))
         text = "\0".join([*clang.command, clang.version, *options, preprocessed])
         entry = cache_dir() / "code_objects" / hashlib.sha256(text.encode()).hexdigest()[:32]
-        if not entry.is_dir():
-            made = Path(folder, "made")
-            made.mkdir()
-            _build(clang, arch, options, file, cwd, made)
-            _publish(made, entry)
+        with _one_process(entry):
+            if not entry.is_dir():
+                made = Path(folder, "made")
+                made.mkdir()
+                _build(clang, arch, options, file, cwd, made)
+                _publish(made, entry)
     return Compiled(entry / "kernel.co", (entry / "kernel.s").read_text())
 
 
@@ -177,6 +188,18 @@ def _build(clang, arch, options, file, cwd, made):
     _checked(clang.run("-target", "amdgcn-amd-amdhsa", f"-mcpu={arch}", "-c", listing, "-o", object_file))
     _checked(_run([*clang.linker, "-shared", object_file, "-o", str(made / "kernel.co")]))
     os.unlink(object_file)
+
+
+@contextlib.contextmanager
+def _one_process(entry):
+    """Hold an entry's lock where it has to be made: whoever wants the same waits for it and does not compile it too."""
+    if entry.is_dir():
+        yield
+        return
+    entry.parent.mkdir(parents=True, exist_ok=True)
+    with open(entry.with_suffix(".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _publish(made, entry):

@@ -9,16 +9,19 @@ HIP source (gemm.hip) in the place of a code object is compiled first, at -O3. r
 run, after --kernel NAME, for the figures that need a launch.
 
 An argument of the kernel is a .npy file (read), out:NAME.npy (read, and written back after the run), or
-zeros:DTYPE:SHAPE:NAME.npy (made, and written), null, a whole number, or a number with a point. Options come first.
+zeros:DTYPE:SHAPE:NAME.npy (made, and written), null, or a number: 1 for an int, 1.0 for a float, as a code object does
+not know which kind a parameter is. FP8 and bfloat16 are uint8 and uint16 here. Options come first.
 """
 
+import argparse
 import math
+import os
 import sys
 from pathlib import Path
 
 import numpy as np
 
-from fp8lab.gfx942 import CodeObject, CodeObjectError, DecodeError, Device, KernelFault, LaunchError
+from fp8lab.gfx942 import CodeObject, CodeObjectError, DecodeError, Device, KernelFault
 from fp8lab.gfx942.core.build import CoreBuildError
 
 
@@ -52,7 +55,7 @@ def run(args):
     try:
         code_object = _load(args.code_object)
         if args.action == "list":
-            return _list(code_object)
+            return _list(code_object, args.code_object)
         if args.action == "report" and args.kernel is None:
             return _report(list(code_object.kernels.values()), args)
         if args.kernel not in code_object.kernels:
@@ -64,7 +67,10 @@ def run(args):
                 print(f"{instruction.address:8x}  {instruction}")
             return 0
         return _report([kernel], args) if args.action == "report" else _run(kernel, args)
-    except (OSError, CodeObjectError, DecodeError, LaunchError, KernelFault, CoreBuildError, ValueError) as error:
+    except BrokenPipeError:  # the reader of our output has seen enough, as in … | head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (OSError, ValueError, DecodeError, KernelFault, CoreBuildError) as error:
         return _fail(str(error))
 
 
@@ -85,10 +91,15 @@ def _fail(message):
 
 
 def _sizes(text):
-    return tuple(int(part) for part in text.split(","))
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}, needs whole numbers: 8 or 8,12 or 8,12,1") from None
 
 
-def _list(code_object):
+def _list(code_object, path):
+    if not code_object.kernels:
+        return _fail(f"{path} has no kernel: a kernel is a __global__ function")
     for kernel in code_object.kernels.values():
         r = kernel.resources
         visible = ", ".join(f"{a.name}: {a.kind} {a.size}" for a in kernel.arguments if not a.is_hidden)
@@ -157,15 +168,35 @@ def _argument(text):
     if kind == "zeros":
         try:
             dtype, shape, name = rest.split(":", 2)
-            return np.zeros([int(n) for n in shape.split("x")], dtype), name
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"{text}: {error}; needs zeros:DTYPE:SHAPE:FILE (zeros:float32:64x64:c.npy)") from None
+            return np.zeros([int(n) for n in shape.split("x")], dtype), _writable(name)
+        except (ValueError, TypeError, MemoryError) as error:
+            raise ValueError(
+                f"{text}: {error}; needs zeros:DTYPE:SHAPE:FILE, as zeros:float32:64x64:c.npy "
+                "(FP8 is uint8, bfloat16 uint16)"
+            ) from None
     if kind == "out":
-        return np.load(rest), rest
+        return _read(rest), _writable(rest)
     if text.endswith(".npy"):
-        return np.load(text), None
+        return _read(text), None
     try:
         is_real = any(c in text for c in ".eE") and not text.startswith("0x")
         return (float(text) if is_real else int(text, 0)), None
     except ValueError:
         raise ValueError(f"{text}: neither a .npy file nor a number nor null") from None
+
+
+def _read(name):
+    try:
+        return np.load(name)
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"{name}: not an array of numbers as np.save writes it ({error})") from None
+
+
+def _writable(name):
+    """name, if a result can be written there: said before the run, not after it."""
+    folder = Path(name).parent
+    if not name.endswith(".npy"):
+        raise ValueError(f"the file is called {name!r}, needs a name that ends in .npy")
+    if not os.access(folder, os.W_OK) or not os.access(name if os.path.exists(name) else folder, os.W_OK):
+        raise ValueError(f"{name} cannot be written")
+    return name

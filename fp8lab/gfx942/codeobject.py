@@ -27,6 +27,7 @@ BUNDLE_MAGIC, COMPRESSED_MAGIC = b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB"
 # of a compressed bundle, by version: the sizes after magic, version and method, and where the data starts
 COMPRESSED_SIZES = {1: ("<I", 20), 2: ("<xxxxI", 24), 3: ("<xxxxxxxxQ", 32)}
 EM_AMDGPU, EF_MACH, MACH_GFX942 = 224, 0xFF, 0x4C
+TARGETS = {0x2F: "gfx906", 0x30: "gfx908", 0x3F: "gfx90a", 0x41: "gfx1100", 0x4E: "gfx1201", 0x4F: "gfx950"}
 PT_LOAD, SHT_SYMTAB, SHT_DYNSYM, SHT_NOTE, SHT_REL = 1, 2, 11, 7, 9
 SHT_RELA, R_RELATIVE64 = 4, 13
 NT_AMDGPU_METADATA, STT_OBJECT, STT_FUNC = 32, 1, 2
@@ -117,8 +118,13 @@ class Kernel:
         self.program = None  # as program.load_program() made it
         listed = metadata.get(".args", [])
         self.arguments = [
-            Argument(a.get(".name", f"#{i}"), a[".value_kind"], a[".offset"], a[".size"]) for i, a in enumerate(listed)
+            # .coerce: a pointer of the kernel's parameters, as clang passes it
+            Argument(a.get(".name", f"#{i}").removesuffix(".coerce"), a[".value_kind"], a[".offset"], a[".size"])
+            for i, a in enumerate(listed)
         ]
+
+    def __getstate__(self):
+        return self.__dict__ | {"program": None}  # it holds addresses of this process
 
     @property
     def resources(self):
@@ -167,14 +173,17 @@ class CodeObject:
     def _read(self):
         data = self._data
         if data[:4] != b"\x7fELF" or data[4:6] != b"\x02\x01":
-            raise CodeObjectError(f"{self.origin}: not a 64-bit little-endian ELF file, so not a code object")
+            raise CodeObjectError(
+                f"{self.origin}: {_what(data)}, needs a code object (a 64-bit little-endian ELF file) as "
+                "clang -x hip --offload-arch=gfx942 --offload-device-only makes it, or a bundle with one in it"
+            )
         machine, flags = struct.unpack_from("<H", data, 18)[0], struct.unpack_from("<I", data, 48)[0]
         if machine != EM_AMDGPU:
             raise NoBinaryError(f"{self.origin}: made for machine {machine}, needs {EM_AMDGPU} (AMDGPU)")
         if flags & EF_MACH != MACH_GFX942:
             raise NoBinaryError(
-                f"{self.origin}: made for AMDGPU target {flags & EF_MACH:#x}, needs gfx942 "
-                f"({MACH_GFX942:#x}): compile with --offload-arch=gfx942"
+                f"{self.origin}: made for {TARGETS.get(flags & EF_MACH, f'AMDGPU target {flags & EF_MACH:#x}')}, "
+                "needs gfx942: compile with --offload-arch=gfx942"
             )
         self._load_segments()
         sections = self._sections()
@@ -183,7 +192,7 @@ class CodeObject:
         metadata = {k[".name"]: self._checked(k) for k in self._metadata(sections)["amdhsa.kernels"]}
         self.kernels, self.functions, self.variables = {}, {}, {}
         for name, (value, size, kind) in self.symbols.items():
-            if kind == STT_FUNC and size:
+            if kind == STT_FUNC:
                 self._check(value, size, f"function {name}")
                 self.functions[name] = (value, value + size)
             elif kind == STT_OBJECT and not name.endswith(".kd"):
@@ -334,6 +343,14 @@ def _unbundle(data, origin):
         f"{origin}: a bundle for {', '.join(targets) or 'no target'}, needs one for gfx942: compile with "
         "--offload-arch=gfx942"
     )
+
+
+def _what(data):
+    """What a file is that is no code object, as far as its first bytes tell."""
+    known = {b"": "an empty file", b"BC\xc0\xde": "LLVM bitcode, not yet linked", b"!<arch>": "an archive (.a)",
+             b"\x93NUMPY": "a NumPy array"}  # fmt: skip
+    start = next((start for start in known if start and data.startswith(start)), data[:1])
+    return known.get(start, "neither an ELF file nor a bundle")
 
 
 def _decompress(data, origin):

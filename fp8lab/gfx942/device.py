@@ -9,6 +9,7 @@ them at addresses of their own, aligned to 4 KiB as hipMalloc gives them, with u
 """
 
 import ctypes
+import math
 import os
 import struct
 import time
@@ -16,6 +17,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from fp8lab.gfx942.arguments import Memory, pack, whole
+from fp8lab.gfx942.codeobject import Kernel
 from fp8lab.gfx942.core import build
 from fp8lab.gfx942.findings import FATAL, FINDING, KernelFault, parse_checks, read_findings
 from fp8lab.gfx942.program import LaunchError, load_program, scratch_bytes
@@ -23,7 +26,6 @@ from fp8lab.gfx942.records import RECORD
 from fp8lab.gfx942.trace import STEP, TRAFFIC, Counts, global_traffic, lds_traffic
 
 COMPUTE_UNITS, WAVES_PER_CU, LDS_PER_CU = 304, 32, 65536
-FIRST_ADDRESS, PAGE, GAP = 0x10_0000_0000, 4096, 1 << 20
 HIDDEN = {
     "hidden_block_count_x": ("grid", 0),
     "hidden_block_count_y": ("grid", 1),
@@ -66,9 +68,10 @@ class Device:
     def __init__(self, threads=None, checks="all", mfma="exact", hang_after=20_000_000, step_limit=None):
         if mfma not in ("exact", "fast"):
             raise ValueError(f"mfma is {mfma!r}, needs 'exact' or 'fast'")
-        self.threads = threads or os.cpu_count() or 1
+        self.threads = (os.cpu_count() or 1) if threads is None else whole(threads, "threads", 1, ", or None")
         self.checks, self._check_bits, self.mfma = checks, parse_checks(checks), mfma
-        self.hang_after, self.step_limit = hang_after, step_limit or 0
+        self.hang_after = whole(hang_after, "hang_after", 1)
+        self.step_limit = 0 if step_limit is None else whole(step_limit, "step_limit", 1, ", or None")
 
     def launch(self, kernel, grid, block, args, dynamic_lds=0, shuffle_seed=None, trace=None, workgroups=None):
         """Run kernel over grid workgroups of block lanes each, and return the Run.
@@ -76,7 +79,9 @@ class Device:
         kernel       a Kernel of a CodeObject
         grid, block  (x, y, z) or fewer numbers; grid counts workgroups, block counts lanes
         args         as the kernel's visible arguments: numpy arrays or torch CPU tensors for pointers (any strides; the
-                     kernel may touch the bytes from the first to the last element), numbers for values, None for null
+                     kernel may touch the bytes from the first to the last element), numbers for values, None for null.
+                     A code object knows how many bytes a value has, not of which kind: give 1.0 for a float, 1 for an
+                     int, a numpy scalar for other kinds, bytes for a struct
         dynamic_lds  bytes of LDS beside the kernel's static ones
         shuffle_seed run the workgroups in this random order; None: in order
         trace        count bank conflicts and sectors; None: yes, unless checks="none"
@@ -90,7 +95,7 @@ class Device:
         launch.trace = bool(self._check_bits) if trace is None else bool(trace)
         chosen = range(launch.workgroups) if workgroups is None else _existing(workgroups, launch.workgroups)
         if shuffle_seed is not None:
-            chosen = np.random.default_rng(shuffle_seed).permutation(chosen)
+            chosen = np.random.default_rng(whole(shuffle_seed, "shuffle_seed", 0, ", or None")).permutation(chosen)
         if workgroups is not None or shuffle_seed is not None:
             prepared.choose(chosen)
         seconds = prepared.run()
@@ -129,6 +134,9 @@ class Device:
 
     def _prepare(self, kernel, grid, block, args, dynamic_lds):
         """Check a launch and lay out its memory."""
+        if not isinstance(kernel, Kernel):
+            given = type(kernel).__name__
+            raise LaunchError(f"kernel is a {given}, needs a Kernel: CodeObject.load(path).kernels[name]")
         grid, block = _three(grid, "grid"), _three(block, "block")
         threads = block[0] * block[1] * block[2]
         resources = kernel.resources
@@ -137,8 +145,8 @@ class Device:
                 f"block is {block}, {threads} lanes; {kernel.name} was compiled for at most {resources.workgroup_size} "
                 "(amdgpu_flat_work_group_size or __launch_bounds__)"
             )
-        lds = kernel.descriptor.lds_bytes + int(dynamic_lds)
-        if dynamic_lds < 0 or lds > LDS_PER_CU:
+        lds = kernel.descriptor.lds_bytes + whole(dynamic_lds, "dynamic_lds", 0)
+        if lds > LDS_PER_CU:
             raise LaunchError(f"{kernel.name} needs {lds} bytes of LDS a workgroup, a compute unit has {LDS_PER_CU}")
         program = load_program(kernel)
         _prepare_program(program)
@@ -177,13 +185,15 @@ class Device:
     def _arguments(self, kernel, grid, block, args, lds, memory):
         """Lay out the kernarg segment and the dispatch packet; return their device addresses."""
         visible = [a for a in kernel.arguments if not a.is_hidden]
+        if not isinstance(args, list | tuple):
+            raise LaunchError(f"args is a {type(args).__name__}, needs a list with a value for each argument")
         if len(args) != len(visible):
             names = ", ".join(f"{a.name}: {a.kind} {a.size} bytes" for a in visible)
             raise LaunchError(f"{kernel.name} takes {len(visible)} arguments ({names}), got {len(args)}")
         size = max([kernel.descriptor.kernarg_bytes, *(a.offset + a.size for a in kernel.arguments)])
         segment = np.zeros(-(-size // 64) * 64 + 64, np.uint8)  # the compiler may read a whole cache line past the end
         for argument, given in zip(visible, args, strict=True):
-            packed = _pack(kernel, argument, given, memory)
+            packed = pack(kernel, argument, given, memory)
             segment[argument.offset : argument.offset + argument.size] = np.frombuffer(packed, np.uint8)
         sizes = {"grid": grid, "block": block}
         for argument in kernel.arguments:
@@ -246,24 +256,31 @@ class _Prepared:
 
 
 def _existing(workgroups, count):
-    bad = [w for w in workgroups if not 0 <= w < count]
-    if bad:
-        raise LaunchError(f"the grid has workgroups 0 to {count - 1}, not {bad[0]}")
-    return np.asarray(workgroups)
+    try:
+        chosen = [whole(w, "workgroups", 0) for w in workgroups]
+    except TypeError:
+        raise LaunchError(f"workgroups is {workgroups!r}, needs a list of whole numbers, or None") from None
+    if bad := [w for w in chosen if w >= count]:
+        has = f"workgroups 0 to {count - 1}" if count else "no workgroup"
+        raise LaunchError(f"the grid has {has}, not {bad[0]}")
+    return np.asarray(chosen, np.uint32)
 
 
 def _three(size, name):
-    size = (size,) if isinstance(size, int | np.integer) else tuple(size)
-    if not 1 <= len(size) <= 3 or any(int(n) != n or n < (0 if name == "grid" else 1) for n in size):
+    least = 0 if name == "grid" else 1
+    numbers = (size,) if np.isscalar(size) else size
+    try:
+        three = tuple(whole(n, name, least) for n in numbers)
+    except (TypeError, LaunchError):
+        three = ()
+    if not 1 <= len(three) <= 3:
+        raise LaunchError(f"{name} is {size!r}, needs one to three whole numbers, {least} or more")
+    three += (1,) * (3 - len(three))
+    if math.prod(three) >= 1 << 32 or (name == "block" and math.prod(three) > 1024):
         raise LaunchError(
-            f"{name} is {size}, needs one to three whole numbers, {'0' if name == 'grid' else '1'} or more"
+            f"{name} is {three}: too large" + ("; a workgroup has at most 1024 lanes" if name == "block" else "")
         )
-    size = tuple(int(n) for n in size) + (1,) * (3 - len(size))
-    if size[0] * size[1] * size[2] >= 1 << 32 or (name == "block" and size[0] * size[1] * size[2] > 1024):
-        raise LaunchError(
-            f"{name} is {size}: too large" + ("; a workgroup has at most 1024 lanes" if name == "block" else "")
-        )
-    return size
+    return three
 
 
 def _resident(threads, lds):
@@ -271,102 +288,6 @@ def _resident(threads, lds):
     waves = -(-threads // 64)
     per_cu = min(WAVES_PER_CU // waves, LDS_PER_CU // lds if lds else WAVES_PER_CU)
     return COMPUTE_UNITS * max(1, per_cu)
-
-
-def _pack(kernel, argument, given, memory):
-    """The bytes of one argument; arrays become device memory."""
-    if argument.kind == "global_buffer":
-        if given is None:
-            return bytes(8)
-        array = _as_array(given)
-        if array is None:
-            raise LaunchError(
-                f"{kernel.name}: argument {argument.name} is a pointer, got {type(given).__name__}; needs a "
-                "numpy array, a torch tensor on the CPU, or None"
-            )
-        return struct.pack("<Q", memory.add(argument.name, array, writable=array.flags.writeable))
-    if argument.kind != "by_value":
-        raise LaunchError(
-            f"{kernel.name}: argument {argument.name} is a {argument.kind}, which the emulator cannot fill"
-        )
-    if isinstance(given, bytes) and len(given) == argument.size:
-        return given
-    if isinstance(given, np.generic) and given.dtype.itemsize == argument.size:
-        return given.tobytes()
-    if isinstance(given, bool | int | np.integer) and argument.size in (1, 2, 4, 8):
-        low, high = -(1 << 8 * argument.size - 1), 1 << 8 * argument.size
-        if not low <= given < high:
-            raise LaunchError(f"{kernel.name}: argument {argument.name} is {given}, does not fit {argument.size} bytes")
-        return (int(given) & high - 1).to_bytes(argument.size, "little")
-    if isinstance(given, float) and argument.size in (4, 8):
-        return struct.pack("<f" if argument.size == 4 else "<d", given)
-    raise LaunchError(
-        f"{kernel.name}: argument {argument.name} takes {argument.size} bytes by value, got {type(given).__name__}; "
-        "needs a number, a numpy scalar of that size, or bytes"
-    )
-
-
-def _as_array(given):
-    """A numpy view of given's memory, or None. A torch tensor is viewed as bytes of its storage: zero copy."""
-    if isinstance(given, np.ndarray):
-        return given
-    if type(given).__module__.startswith("torch") and hasattr(given, "untyped_storage"):
-        if given.device.type != "cpu":
-            raise LaunchError(f"a tensor is on {given.device}, needs the CPU: tensor.cpu()")
-        given = given.detach()
-        size, element = given.numel(), given.element_size()
-        span = (sum((n - 1) * s for n, s in zip(given.shape, given.stride(), strict=True)) + 1) * element if size else 0
-        raw = (ctypes.c_uint8 * span).from_address(given.data_ptr()) if span else b""
-        array = np.frombuffer(raw, np.uint8)
-        return array
-    return None
-
-
-class Memory:
-    """The launch's device memory: host arrays at device addresses of their own."""
-
-    def __init__(self):
-        self._next, self._ranges, self._keep = FIRST_ADDRESS, [], []
-
-    def add(self, name, array, writable, address=None):
-        """Map an array and return its device address."""
-        low, high = _byte_bounds(array)
-        if address is None:
-            address = self._next
-            self._next += -(-(high - low) // PAGE) * PAGE + GAP
-        self._ranges.append((name, address, high - low, low, writable))
-        self._keep.append(array)
-        return address + (array.ctypes.data - low)
-
-    def ranges(self):
-        """The RANGE records that the core searches, by address."""
-        records = np.zeros(len(self._ranges), RANGE)
-        for record, (_, address, size, host, writable) in zip(
-            records, sorted(self._ranges, key=lambda r: r[1]), strict=True
-        ):
-            record["lo"], record["hi"], record["delta"], record["writable"] = (
-                address,
-                address + size,
-                host - address,
-                writable,
-            )
-        return records
-
-    def named(self):
-        return [(name, address, size) for name, address, size, _, _ in self._ranges]
-
-
-RANGE = np.dtype([("lo", "<u8"), ("hi", "<u8"), ("delta", "<i8"), ("id", "<u4"), ("writable", "<u4")])
-
-
-def _byte_bounds(array):
-    """First and one past the last byte that an array's elements take."""
-    low = high = array.ctypes.data
-    if array.size == 0:
-        return low, low
-    for n, stride in zip(array.shape, array.strides, strict=True):
-        low, high = low + min(0, (n - 1) * stride), high + max(0, (n - 1) * stride)
-    return low, high + array.itemsize
 
 
 # --- the core's side --------------------------------------------------------------------------------------------------

@@ -42,6 +42,7 @@ KINDS = (
     "bad-jump",
     "unsupported",
 )
+NEAR = 1 << 20  # bytes: an address further from every buffer is not called after one; buffers lie so far apart
 FATAL = ("trap", "hang", "bad-jump", "unsupported")
 INTENT = ("read", "write", "atomic")
 
@@ -94,7 +95,7 @@ def parse_checks(checks):
         return sum(CHECKS.values())
     if checks == "none":
         return 0
-    names = [checks] if isinstance(checks, str) else list(checks)
+    names = checks if isinstance(checks, list | tuple | set) else [checks]
     unknown = [name for name in names if name not in CHECKS]
     if unknown:
         raise ValueError(
@@ -104,7 +105,7 @@ def parse_checks(checks):
 
 
 def read_findings(raw, kernel, instructions, buffers):
-    """Turn the core's records into Findings; buffers are (name, first address, size) for messages."""
+    """Turn the core's records into Findings; buffers as Memory.named() has them."""
     found = []
     for r in raw:
         at = int(r["instruction"])
@@ -132,7 +133,7 @@ def _message(kind, r, buffers):
     address, size, other = int(r["address"]), int(r["size"]), int(r["other"])
     intent = INTENT[other >> 8 & 3] if kind.startswith("lds-r") or kind == "lds-same-value" else INTENT[min(other, 2)]
     if kind == "global-out-of-bounds":
-        return f"{intent} of {size} bytes at {address:#x}, {_nearest(address, buffers)}"
+        return f"{intent} of {size} bytes at {address:#x}, {_nearest(address, size, buffers)}"
     if kind == "lds-out-of-bounds":
         return f"{intent} of {size} bytes at LDS address {address}, past the end of the workgroup's LDS"
     if kind == "scratch-out-of-bounds":
@@ -185,18 +186,21 @@ def _message(kind, r, buffers):
     )[min(other, 3)]
 
 
-def _nearest(address, buffers):
+def _nearest(address, size, buffers):
     """Where an address lies in terms of the launch's arguments."""
-    name, first, size = min(
-        buffers, key=lambda b: min(abs(address - b[1]), abs(address - b[1] - b[2])), default=("", 0, 0)
+    from_null = address - (address >> 63 << 64)  # an index below a null pointer wraps round
+    if abs(from_null) < NEAR:
+        return "a null pointer" + (f" {from_null:+d} bytes" if from_null else "")
+    name, first, length, writable = min(
+        buffers, key=lambda b: min(abs(address - b[1]), abs(address - b[1] - b[2])), default=("", 0, 0, True)
     )
-    if not name:
+    past = address - first - length
+    if not -length - NEAR <= past < NEAR:
         return "where the launch has no buffer"
-    past = address - first - size
-    return (
-        f"{past} bytes past the end of {name} ({size} bytes)"
-        if past >= 0
-        else f"{first - address} bytes before {name}"
-        if address < first
-        else f"reaching past the end of {name} ({size} bytes), or read-only"
-    )
+    if past >= 0:
+        return f"{past} bytes past the end of {name} ({length} bytes)"
+    if address < first:
+        return f"{first - address} bytes before {name}"
+    if address + size <= first + length and not writable:
+        return f"in {name}, which is read-only"
+    return f"reaching past the end of {name} ({length} bytes)"

@@ -14,22 +14,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fp8lab import toolchain
 from fp8lab.gfx942 import CodeObject, Device
 
 CLANG, LLD = shutil.which("clang-22"), shutil.which("ld.lld-22")
 needs_clang = pytest.mark.skipif(
     not (CLANG and LLD), reason="needs clang-22 and lld-22 (apt-get install clang-22 lld-22)"
 )
-HIP = (
-    "-x",
-    "hip",
-    "--offload-arch=gfx942",
-    "--offload-device-only",
-    "--no-gpu-bundle-output",
-    "-nogpuinc",
-    "-nogpulib",
-    "-fuse-cuid=none",
-)
+HIP = (*toolchain.DEVICE_ONLY, "--offload-arch=gfx942", "--no-gpu-bundle-output")
 _FOLDER = tempfile.TemporaryDirectory(prefix="gfx942-tests-")
 BUILT = Path(_FOLDER.name)
 

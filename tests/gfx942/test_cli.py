@@ -3,15 +3,18 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
+import pytest
 from gfx942_kernels import BUILT, compile_hip, needs_clang
 from gfx942_sources import CORPUS
 
 from fp8lab.cli import main
 
 pytestmark = needs_clang
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def code_object():
@@ -46,7 +49,7 @@ def test_source_is_compiled_first_and_its_mistakes_are_the_compilers(tmp_path, c
     assert main(["gfx942", "list", f"{tmp_path}/bad.hip"]) == 1
     assert "bad.hip:1:1: error: unknown type name 'nonsense'" in capsys.readouterr().err
     assert main(["gfx942", "list", f"{tmp_path}/none.hip"]) == 1
-    assert "none.hip" in capsys.readouterr().err
+    assert "there is no file" in capsys.readouterr().err
 
 
 def test_findings_change_the_exit_code_and_mistakes_are_explained(tmp_path, capsys):
@@ -55,14 +58,34 @@ def test_findings_change_the_exit_code_and_mistakes_are_explained(tmp_path, caps
     args = [f"{tmp_path}/a.npy", f"{tmp_path}/b.npy", f"zeros:float32:255:{tmp_path}/c.npy", "256"]
     assert main(["gfx942", "run", "--block", "256", code_object(), "vadd", *args]) == 2
     assert "global-out-of-bounds" in capsys.readouterr().out
+    (tmp_path / "text.npy").write_text("text")
+    (tmp_path / "no_kernel.hip").write_text("int x;\n")
     for bad, message in (
         (["run", code_object(), "nothing"], "has no kernel nothing; it has vadd"),
         (["run", code_object(), "vadd", "1"], "takes 4 arguments"),
         (["run", code_object(), "vadd", "x"], "neither a .npy file nor a number"),
-        (["list", str(tmp_path / "a.npy")], "not a 64-bit little-endian ELF"),
+        (["run", code_object(), "vadd", f"zeros:float32:{10**15}:{tmp_path}/c.npy"], "Unable to allocate"),
+        (["run", code_object(), "vadd", f"zeros:fp8:8:{tmp_path}/c.npy"], "FP8 is uint8, bfloat16 uint16"),
+        (["run", code_object(), "vadd", "zeros:float32:8:/nowhere/c.npy"], "/nowhere/c.npy cannot be written"),
+        (["run", code_object(), "vadd", f"zeros:float32:8:{tmp_path}/c"], "needs a name that ends in .npy"),
+        (["run", code_object(), "vadd", f"{tmp_path}/text.npy"], "text.npy: not an array of numbers"),
+        (["list", str(tmp_path / "a.npy")], "a NumPy array, needs a code object"),
+        (["list", str(tmp_path / "no_kernel.hip")], "no_kernel.hip has no kernel"),
     ):
         assert main(["gfx942", *bad]) == 1
         assert message in capsys.readouterr().err
+
+
+def test_a_size_that_is_none_is_refused_with_the_form(capsys):
+    with pytest.raises(SystemExit):
+        main(["gfx942", "run", "--block", "256x1", code_object(), "vadd"])
+    assert "'256x1', needs whole numbers: 8 or 8,12 or 8,12,1" in capsys.readouterr().err
+
+
+def test_output_may_go_to_a_reader_that_stops_early():
+    command = f"{sys.executable} -m fp8lab.cli gfx942 disassemble {code_object()} vadd | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=ROOT)
+    assert "s_load" in done.stdout and done.stderr == ""
 
 
 def test_a_gemm_is_right_where_pip_is_all_there_is(tmp_path):

@@ -49,7 +49,12 @@ class CoreBuildError(RuntimeError):
 @functools.cache
 def load():
     """Return the core as a ctypes library, compiling it first if it is not in the cache. Raises CoreBuildError."""
-    return ctypes.CDLL(str(library()))
+    made = library()
+    try:
+        return ctypes.CDLL(str(made))
+    except OSError:  # a full disk or an interrupted copy left a damaged file
+        made.unlink()
+        return ctypes.CDLL(str(library()))
 
 
 def library():
