@@ -8,7 +8,8 @@ import json
 import math
 import statistics
 import time
-from dataclasses import asdict, dataclass
+from collections import Counter
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -58,13 +59,18 @@ def bar(name, ours, limit, at_least=False):
 
 
 def report(target, rows, directory=ROOT / "build" / "bench"):
-    """Print the rows as a table, write them to <directory>/<target>.json, return whether every target is met."""
+    """Print the rows as a table, write them to <directory>/<target>.json, return whether every target is met.
+
+    In the file each row has a name of its own: a measure that has several peers takes the peer's name along.
+    """
     header = ("", "ours", "peer", "peer is", "ratio", "target")
     cells = [(r.name, _number(r.ours), _number(r.peer), r.peer_name, "" if r.ratio is None else f"{r.ratio:.2f}×",
               "" if r.target is None else f"{r.target:g}× {'met' if r.met else 'MISSED'}") for r in rows]  # fmt: skip
     table([header, *cells])
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / f"{target}.json").write_text(json.dumps([asdict(r) for r in rows], indent=2) + "\n")
+    times = Counter(r.name for r in rows)
+    named = [replace(r, name=f"{r.name}, beside {r.peer_name}") if times[r.name] > 1 else r for r in rows]
+    (directory / f"{target}.json").write_text(json.dumps([asdict(r) for r in named], indent=2) + "\n")
     return all(r.met is not False for r in rows)
 
 

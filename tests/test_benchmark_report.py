@@ -32,11 +32,15 @@ def test_a_bar_is_met_by_what_reaches_it():
 
 
 def test_the_table_and_the_file_say_the_same(tmp_path, capsys):
-    rows = [report.row("gemm", 10, 31, "torch", 3), report.row("gemm", 10, 5, "bound")]
+    rows = [report.row("gemm, ms", 10, 31, "torch", 3), report.row("gemm, ms", 10, 5, "bound"),
+            report.row("build, s", 1, 2, "make")]
     assert report.report("bench", rows, tmp_path)
     assert json.loads((tmp_path / "bench.json").read_text()) == [
-        {"name": "gemm", "ours": 10, "peer": 31, "peer_name": "torch", "ratio": 3.1, "target": 3, "met": True},
-        {"name": "gemm", "ours": 10, "peer": 5, "peer_name": "bound", "ratio": 0.5, "target": None, "met": None},
+        {"name": "gemm, ms, beside torch", "ours": 10, "peer": 31, "peer_name": "torch", "ratio": 3.1, "target": 3,
+         "met": True},
+        {"name": "gemm, ms, beside bound", "ours": 10, "peer": 5, "peer_name": "bound", "ratio": 0.5, "target": None,
+         "met": None},
+        {"name": "build, s", "ours": 1, "peer": 2, "peer_name": "make", "ratio": 2, "target": None, "met": None},
     ]
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split("  ")[-1] == "3× met" and "0.50×" in lines[2]
