@@ -2,7 +2,7 @@
 
 huggingface_hub and kernels read their environment once, when they are imported, and a loaded kernel stays loaded. So
 what a program does that starts now, on another machine, can only be tried in a process of its own. Python's forkserver
-makes one from a process that holds torch and an HTTP client and nothing else, which saves some seconds each.
+makes one from a process that holds torch, an HTTP client and little else, which saves some seconds each.
 """
 
 import contextlib
@@ -12,6 +12,8 @@ import os
 import traceback
 
 SECONDS = 120
+# Held by every process from its start: what takes long to import and reads no variable that an environment is about.
+PRELOADED = ["torch", "httpx2", "httpcore2", "filelock", "yaml"]
 
 
 def run_fresh(code, environment):
@@ -23,7 +25,7 @@ def run_fresh(code, environment):
     Raises RuntimeError if the process dies without an answer or takes longer than two minutes.
     """
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["torch", "httpx2"])    # neither reads a variable that `environment` is about
+    context.set_forkserver_preload(PRELOADED)
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_run, args=(code, dict(environment), sender))
     process.start()

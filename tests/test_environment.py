@@ -40,15 +40,16 @@ def test_lock_holds_one_exact_version_of_everything_asked_for():
 
 @pytest.fixture
 def own_environment(tmp_path):
-    """Somebody's environment: it holds a torch of its own (its metadata is all pip looks at) and everything else."""
+    """Somebody's environment: it holds a torch of its own (metadata is all pip looks at) and all that is asked for."""
     venv = tmp_path / "own"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
     packages = next((venv / "lib").glob("python*/site-packages"))
-    info = packages / "torch-2.13.0+rocm7.2.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 2.13.0+rocm7.2\n")
-    (info / "RECORD").write_text("")
-    (info / "INSTALLER").write_text("pip\n")
+    for name, version in (("torch", "2.13.0+rocm7.2"), ("rfc3987-syntax", "1.1.0")):   # the second: not in our lock
+        info = packages / f"{name.replace('-', '_')}-{version}.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        (info / "RECORD").write_text("")
+        (info / "INSTALLER").write_text("pip\n")
     (packages / "rest.pth").write_text("\n".join(site.getsitepackages()))
     return venv
 
