@@ -1,6 +1,7 @@
 // How the ops run on the CPU.
 #pragma once
 #include <cstdlib>
+#include <stdexcept>
 #include <string>
 
 #include "../gemm/cpu/gemm_cpu.h"
@@ -17,8 +18,9 @@ inline bool reaches(const Tensor& x) {
 }
 
 inline void check_isa() {
-    STD_TORCH_CHECK(gemm_cpu::isa_name(), "GEMM_CPU_ISA is ", std::getenv("GEMM_CPU_ISA"), ", this CPU has ",
-                    gemm_cpu::isa_names());
+    if (!gemm_cpu::isa_name())  // thrown as STD_TORCH_CHECK does, without a file and line in front
+        throw std::runtime_error(std::string("GEMM_CPU_ISA is ") + std::getenv("GEMM_CPU_ISA") + ", needs one of " +
+                                 gemm_cpu::isa_names() + ", which this CPU has, or to be unset");
 }
 
 // The code path that the next call takes, see gemm/cpu/gemm_cpu.h.

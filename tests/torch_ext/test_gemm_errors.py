@@ -1,6 +1,7 @@
 """What bad input gets: an exception whose sentence names the argument, what it was, what it must be and the way there,
 and an `out` that nothing was written to. The same from every build of the kernel."""
 
+import contextlib
 import re
 
 import numpy as np
@@ -133,6 +134,52 @@ def test_out_in_the_memory_of_an_input_is_refused(gemm, arguments, name):
     with pytest.raises(ValueError, match=rf"out shares memory with {name}, needs its own: torch.empty\(10, 140"):
         gemm.gemm(**arguments, out=out)
     assert not out.any()
+
+
+@pytest.mark.parametrize("name", ["a", "b", "a_scale", "b_scale"])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_out_in_the_memory_of_an_input_is_refused_under_compile(gemm, arguments, name, backend):
+    if gemm.BACKEND != "cpu":
+        pytest.skip("the fake is the same in every build")
+    arguments, out = sharing_out(name, arguments)
+    torch.compiler.reset()
+    compiled = torch.compile(gemm.gemm, backend=backend, fullgraph=True)
+    with pytest.raises(torch._dynamo.exc.TorchRuntimeError, match=f"out shares memory with {name}"):
+        compiled(**arguments, out=out)
+    assert not out.any()
+
+
+@pytest.mark.parametrize("elsewhere", ["fake", "meta"])
+def test_out_of_tensors_without_memory_is_refused_only_where_it_shares_their_storage(gemm, arguments, elsewhere):
+    with torch._subclasses.FakeTensorMode() if elsewhere == "fake" else contextlib.nullcontext() as mode:
+        def there(x):
+            return mode.from_tensor(x) if mode else x.to("meta")
+
+        inputs = {name: there(x) for name, x in arguments.items()}
+        assert gemm.gemm(**inputs, out=there(full(M, N))).shape == (M, N)
+        memory = there(torch.zeros(1 << 16, dtype=torch.uint8))
+        inputs["a_scale"] = memory[: 8 * M].view(torch.float32).view(2, M)
+        out = memory[: 2 * M * N].view(torch.bfloat16).view(M, N)
+        with pytest.raises(ValueError, match="out shares memory with a_scale"):
+            gemm.gemm(**inputs, out=out)
+
+
+def test_a_negated_view_is_read_with_its_sign_and_refused_as_out(gemm, arguments):
+    out = torch.full((M, N), 42.0, dtype=torch.bfloat16)
+    with pytest.raises(ValueError, match=r"out is a negated view, needs .*: torch.empty\(10, 140"):
+        gemm.gemm(**arguments, out=torch._neg_view(out))
+    assert bool((out == 42.0).all())
+    negated = arguments | {"a_scale": torch._neg_view(arguments["a_scale"])}
+    assert torch.equal(gemm.gemm(**negated), -gemm.gemm(**arguments))
+
+
+def test_a_forward_derivative_is_refused_not_lost(gemm, arguments):
+    scale = arguments.pop("a_scale")
+    with pytest.raises(ValueError, match=r"a_scale carries a tangent, needs .*: a_scale.detach\(\)"):
+        torch.func.jvp(lambda s: gemm.gemm(a_scale=s, **arguments), (scale,), (torch.ones_like(scale),))
+    x = torch.randn(3, 128)
+    with pytest.raises(ValueError, match="x carries a tangent"):
+        torch.func.jvp(lambda x: gemm.quantize_activation(x)[1], (x,), (x,))
 
 
 def test_out_beside_an_input_in_one_buffer_is_fine(gemm, arguments):

@@ -1,5 +1,6 @@
 """The op inside torch, in every build: opcheck, torch.compile, fake tensors, layers."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,21 @@ def test_fake_tensors_get_the_shape_and_the_checks(gemm, problem):
             gemm.gemm(a, b.T, a_scale, b_scale)
 
 
+@pytest.mark.parametrize("where", ["README.md", "the package's docstring"])
+def test_the_example_runs_on_a_linear_layer_as_it_stands(gemm, monkeypatch, where):
+    root = Path(__file__).parents[2]
+    monkeypatch.chdir(root)
+    if where == "README.md":
+        if gemm.BACKEND != "cpu":
+            pytest.skip("it loads the CPU's build")
+        code = re.search(r"```python\n(.*?)```", (root / where).read_text(), re.S)[1]
+    else:
+        code = "\n".join(re.findall(r"^>>> (.*)", gemm.__doc__, re.M)) + "\ny = c"
+    names = {"gemm": gemm, "x": torch.randn(5, 256), "linear": nn.Linear(256, 140)}
+    exec(code, names)
+    assert names["y"].shape == (5, 140)
+
+
 # --- layers ---
 
 
@@ -133,7 +149,7 @@ class Fp8Linear(nn.Module):
 
 
 @pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 def test_block_scaled_linear_is_linear(gemm, bias, dtype):
     plain = nn.Linear(256, 140, bias=bias)
     module = Fp8Linear(gemm, plain)
@@ -141,8 +157,42 @@ def test_block_scaled_linear_is_linear(gemm, bias, dtype):
     with torch.no_grad():
         y = gemm.layers.BlockScaledLinear.forward(module, x.to(dtype))
         expected = plain(x)
-    assert y.dtype == (dtype if not bias else torch.promote_types(dtype, torch.float32)) and y.shape == expected.shape
+    assert y.dtype == dtype and y.shape == expected.shape
     assert (y - expected).norm() / expected.norm() < 0.06
+
+
+@pytest.mark.parametrize("shape", [(256,), (0, 256), (2, 0, 256)])
+def test_block_scaled_linear_takes_any_leading_axes(gemm, shape):
+    module = Fp8Linear(gemm, nn.Linear(256, 140))
+    with torch.no_grad():
+        assert gemm.layers.BlockScaledLinear.forward(module, torch.ones(shape)).shape == (*shape[:-1], 140)
+
+
+@pytest.mark.parametrize("shape", [(), (3, 0), (3, 128)])
+def test_block_scaled_linear_names_the_axis_it_needs(gemm, shape):
+    module = Fp8Linear(gemm, nn.Linear(256, 140))
+    message = f"x is {shape}, needs (…, 256), as the weight is (140, 256)"
+    with torch.no_grad(), pytest.raises(ValueError, match=re.escape(message)):
+        gemm.layers.BlockScaledLinear.forward(module, torch.ones(shape))
+
+
+def test_block_scaled_linear_compiles_into_one_graph(gemm):
+    if gemm.BACKEND == "emulated":
+        pytest.skip("once is enough where nothing but the op differs")
+    module = Fp8Linear(gemm, nn.Linear(256, 140))
+    forward = gemm.layers.BlockScaledLinear.forward
+    x = torch.randn(2, 5, 256)
+    with torch.no_grad():
+        compiled = torch.compile(forward, fullgraph=True, backend="aot_eager", dynamic=True)
+        assert torch.equal(compiled(module, x), forward(module, x))
+
+
+def test_block_scaled_linear_with_k_0_gives_the_bias(gemm):
+    module = Fp8Linear(gemm, nn.Linear(128, 140))
+    module.weight, module.weight_scale = module.weight[:, :0], module.weight_scale[:0]
+    with torch.no_grad():
+        y = gemm.layers.BlockScaledLinear.forward(module, torch.ones(3, 0))
+        assert torch.equal(y, module.bias.expand(3, 140))
 
 
 def test_kernelize_puts_the_layer_in(gemm, device):

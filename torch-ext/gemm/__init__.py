@@ -10,7 +10,7 @@
 import torch
 
 from . import layers
-from ._checks import BLOCK, check_device, check_float_matrix, check_gemm, check_reach
+from ._checks import BLOCK, check_apart, check_device, check_float_matrix, check_gemm, check_reach
 from ._ops import add_op_namespace_prefix, ops
 from ._quantize import quantize
 
@@ -41,8 +41,13 @@ def gemm(a, b, a_scale, b_scale, out=None):
 
     Raises TypeError for what is no tensor or has another dtype, ValueError for everything else that this docstring
     does not allow: shapes, layouts, several devices or one that this build is not for, out in memory that an input
-    uses, an input that requires grad while gradients are recorded. out is then untouched. RuntimeError where the GPU
-    is no MI300X, C has too many tiles or HIP refuses the launch; the next call starts afresh.
+    uses, an input that requires grad while gradients are recorded or carries a tangent (torch.func.jvp). out is then
+    untouched. RuntimeError where the GPU is no MI300X, C has too many tiles or HIP refuses the launch, or GEMM_CPU_ISA
+    names no path of this CPU; the next call starts afresh. torch.func.vmap is not supported, torch says so.
+
+    torch.compile wraps these in exceptions of its own, which hold the sentence: Unsupported (with fullgraph=True) for
+    what is wrong with an argument, TorchRuntimeError for an out in memory of an input. A graph that was compiled for
+    tensors that lie apart computes all of C before it writes such an out, or raises RuntimeError.
     """
     check_gemm(a, b, a_scale, b_scale, out)
     check_device(a, "a", BACKEND)
@@ -98,10 +103,10 @@ def _quantize(x, block_rows):
 
 
 # The ops write into tensors that exist already, so there is no shape to work out: torch.compile needs to know only
-# that this is all.
+# that this is all. It has no addresses, but knows which tensors are views of one storage.
 @torch.library.register_fake(add_op_namespace_prefix("gemm"))
 def _(a, b, a_scale, b_scale, out):
-    return None
+    check_apart(out, {"a": a, "b": b, "a_scale": a_scale, "b_scale": b_scale})
 
 
 if BACKEND == "cpu":

@@ -1,11 +1,12 @@
 """What the ops accept. Each message says which argument, what it was, what it must be, and the call that gets there.
 
-Only shapes, strides and dtypes are looked at, so the checks work on fake tensors and inside torch.compile too; the
-address of out is looked at in eager mode only, and by the op itself.
+Only shapes, strides and dtypes are looked at, so the checks work on fake tensors and inside torch.compile too. What
+cannot be traced is looked at in eager mode only; where out lies also by the op itself, and by its fake.
 """
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
+from torch.autograd import forward_ad
 
 BLOCK = 128     # elements along k that share a scale; for b_scale also along n
 FP8 = torch.float8_e4m3fnuz
@@ -61,8 +62,24 @@ def check_float_matrix(x, name, shape):
     _check_no_grad(x, name)
 
 
+def check_layer_input(x, weight):
+    """Raise TypeError or ValueError if x is no (…, K) tensor for a weight (N, K)."""
+    _check_tensor(x, "x")
+    if x.ndim == 0 or x.shape[-1] != weight.shape[1]:
+        raise ValueError(f"x is {_shape(x)}, needs (…, {weight.shape[1]}), as the weight is {_shape(weight)}")
+
+
+def check_apart(out, inputs):
+    """Raise ValueError if out uses bytes of an input {name: tensor}; of fake tensors, where they share a storage."""
+    place, first, last = _extent(out)
+    for name, x in inputs.items():
+        x_place, x_first, x_last = _extent(x)
+        if place == x_place and first < x_last and x_first < last:
+            raise ValueError(f"out shares memory with {name}, needs its own: {_new_out(*out.shape)}")
+
+
 def check_reach(a, b, a_scale, b_scale, out):
-    """Raise ValueError where arguments that passed the checks above are beyond the 32-bit offsets of the GPU's kernel."""
+    """Raise ValueError where arguments that passed the checks above are beyond 32-bit offsets, which the GPU has."""
     (m, k), n = a.shape, b.shape[1]
     if m == 0 or n == 0:
         return
@@ -74,8 +91,8 @@ def check_reach(a, b, a_scale, b_scale, out):
         if x is None or (k == 0 and name != "out"):
             continue
         if any(size > 1 and stride >= TOO_LONG_STEP for size, stride in zip(x.shape, x.stride(), strict=True)):
-            raise ValueError(f"{name} has strides {tuple(x.stride())} for shape {_shape(x)}, needs them below 2^24 on a "
-                             f"GPU: {name}.contiguous() has smaller ones")
+            raise ValueError(f"{name} has strides {tuple(x.stride())} for shape {_shape(x)}, needs them below 2^24 on "
+                             f"a GPU: {name}.contiguous() has smaller ones")
     for name, x in {"a_scale": a_scale, "b_scale": b_scale}.items():
         if x.numel() >= TOO_MANY_SCALES:
             raise ValueError(f"{name} is {_shape(x)}, needs fewer than 2^29 elements on a GPU: compute C in pieces, "
@@ -147,31 +164,39 @@ def _check_no_grad(x, name):
     if torch.is_grad_enabled() and x.requires_grad:
         raise ValueError(f"{name} requires grad, needs a tensor without, as FP8 has no backward pass here: "
                          f"{name}.detach(), or the call under torch.no_grad()")
+    if not torch.compiler.is_compiling() and forward_ad.unpack_dual(x).tangent is not None:
+        raise ValueError(f"{name} carries a tangent, needs a tensor without, as FP8 has no derivative here: it would "
+                         f"be lost: {name}.detach()")
 
 
 def _check_out(out, m, n, inputs):
-    make = f"torch.empty({m}, {n}, dtype=torch.bfloat16, device=a.device)"
+    make = _new_out(m, n)
     if out.dtype != torch.bfloat16:
         raise TypeError(f"out is {_dtype(out)}, needs bfloat16: {make}")
     if tuple(out.shape) != (m, n):
         raise ValueError(f"out is {_shape(out)}, needs {(m, n)}, the rows of a and the columns of b: {make}")
     if not _runs(out.stride(1), n, out.stride(0), m):
         raise ValueError(f"out has strides {tuple(out.stride())} for shape {(m, n)}, needs ({n} or more, 1): {make}")
-    if torch.compiler.is_compiling() or isinstance(out, FakeTensor):
-        return      # no addresses yet; the op looks at them when it runs
-    first, last = _addresses(out)
-    for name, x in inputs.items():
-        x_first, x_last = _addresses(x)
-        if first < x_last and x_first < last:
-            raise ValueError(f"out shares memory with {name}, needs its own: {make}")
+    if torch.compiler.is_compiling():
+        return
+    if out.is_neg():
+        raise ValueError(f"out is a negated view, needs memory that holds its numbers: {make}")
+    check_apart(out, inputs)
 
 
-def _addresses(x):
-    """First byte of x and the one behind its last; (0, 0) if x is empty."""
+def _new_out(m, n):
+    return f"torch.empty({m}, {n}, dtype=torch.bfloat16, device=a.device)"
+
+
+def _extent(x):
+    """(what the bytes are counted in, the first byte of x, the one behind its last); no bytes if x is empty."""
+    is_fake = isinstance(x, FakeTensor) or x.is_meta        # no address
+    place = x.untyped_storage()._cdata if is_fake else "memory"
     if x.numel() == 0:
-        return 0, 0
+        return place, 0, 0
+    first = x.storage_offset() * x.element_size() if is_fake else x.data_ptr()
     last = sum((size - 1) * stride for size, stride in zip(x.shape, x.stride(), strict=True))
-    return x.data_ptr(), x.data_ptr() + (last + 1) * x.element_size()
+    return place, first, first + (last + 1) * x.element_size()
 
 
 def _shape(x):

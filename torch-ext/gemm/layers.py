@@ -3,6 +3,8 @@
 import torch
 from torch import nn
 
+from ._checks import check_layer_input
+
 
 class BlockScaledLinear(nn.Module):
     """nn.Linear with an FP8 weight: the activation is quantised on the way in, 1×128, and multiplied by gemm().
@@ -19,10 +21,14 @@ class BlockScaledLinear(nn.Module):
     has_backward = False
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return x @ weight.T + bias for x (…, K), in the dtype of x."""
+        """Return x @ weight.T + bias for x (…, K), in the dtype of x, which quantize_activation() has to accept.
+
+        Raises ValueError if the last axis of x is not K, and what quantize_activation() and gemm() raise.
+        """
         from . import gemm, quantize_activation  # here, as the package imports this module first
 
-        a, a_scale = quantize_activation(x.reshape(-1, x.shape[-1]))
+        check_layer_input(x, self.weight)
+        a, a_scale = quantize_activation(x.reshape(x.shape[:-1].numel(), x.shape[-1]))
         y = gemm(a, self.weight.T, a_scale, self.weight_scale)
         y = y.to(x.dtype).reshape(*x.shape[:-1], self.weight.shape[0])
-        return y if self.bias is None else y + self.bias
+        return y if self.bias is None else (y + self.bias).to(x.dtype)
