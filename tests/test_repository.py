@@ -72,6 +72,20 @@ def test_links_between_files_lead_somewhere():
             assert (path.parent / target).exists(), f"{path.relative_to(ROOT)} links to {target}"
 
 
+def test_every_row_of_a_table_belongs_to_one():
+    """A blank line ends a table; rows behind it would show as text."""
+    for path in tracked("*.md"):
+        for table in re.findall(r"(?:^\|.*\n)+", path.read_text(), re.M):
+            assert re.match(r"\|.*\n\|[-:| ]+\|\n", table), f"{path.relative_to(ROOT)}: {table[:80]}…"
+
+
+def test_glossary_has_each_word_once_with_a_lesson_that_there_is():
+    rows = re.findall(r"^\| (.+?) \|.*\| (.+?) \|$", (ROOT / "docs/glossary.md").read_text(), re.M)
+    words = [(word, lesson) for word, lesson in rows if word != "word"]
+    assert len(words) > 50 and len(dict(words)) == len(words)
+    assert {lesson for _, lesson in words} <= {path.name[:2] for path in (ROOT / "notebooks").glob("*.ipynb")}
+
+
 def test_layout_named_in_the_architecture_exists():
     for name in ("notebooks", "gemm", "torch-ext", "build.toml", "environment.yml", "tests", "Makefile", "benchmarks",
                  "requirements.lock", "docs/glossary.md", "docs/troubleshooting.md", ".ci/run"):
