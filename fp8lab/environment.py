@@ -10,6 +10,7 @@ Needs nothing but Python 3.11 (this file runs before anything is installed). Two
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,7 +19,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "requirements.lock"
-MARKER = ".fp8lab-ready"            # the Makefile compares its date with the lock's
+MARKER = ".fp8lab-ready"            # says whose the environment is; the Makefile compares its date with the lock's
+NO_PIP, NO_PACKAGES = "without pip yet", "without packages yet"     # where an interrupted set-up goes on
 # PyTorch's own index of CPU wheels. On Linux the wheel everybody else serves is the CUDA build, about 3 GB with what
 # it needs; where this index cannot be reached, pip takes the wheel it finds elsewhere.
 CPU_WHEELS = os.environ.get("TORCH_INDEX", "https://download.pytorch.org/whl/cpu")
@@ -34,7 +36,7 @@ def main(directory):
     marker = venv / MARKER
     ours = not venv.exists() or (marker.exists() and marker.read_text().startswith("made"))
     if ours:
-        install_lock(venv)
+        install_lock(venv, marker)
     else:
         add_what_is_missing(venv)
     pip(venv, "this package", "--no-deps", "--no-build-isolation", "--editable", str(ROOT))
@@ -42,16 +44,31 @@ def main(directory):
     print(f"environment {venv.name} is ready after {time.perf_counter() - start:.0f} s")
 
 
-def install_lock(venv):
-    if not (venv / "bin" / "python").exists():
+def install_lock(venv, marker):
+    if not (venv / "bin" / "python").exists() or NO_PIP in marker.read_text():
         step(f"making {venv}")
+        shutil.rmtree(venv, ignore_errors=True)
+        try:
+            venv.mkdir(parents=True)
+        except OSError as error:
+            sys.exit(f"{venv} cannot be made: {error.strerror}; make … VENV=DIR takes a place that can be written to")
+        mark(marker, NO_PIP)
         made = subprocess.run([sys.executable, "-m", "venv", str(venv)], capture_output=True, text=True)
         if made.returncode:
-            sys.exit(f"python3 -m venv failed:\n{made.stdout}{made.stderr}"
-                     "On Debian and Ubuntu the module is a package of its own: apt install python3-venv")
+            said = made.stdout + made.stderr
+            sys.exit(f"python3 -m venv failed:\n{said}" + (
+                "On Debian and Ubuntu the module is a package of its own: apt install python3-venv"
+                if "ensurepip" in said or "No module named venv" in said else ""))
+        mark(marker, NO_PACKAGES)
     torch = next(line for line in requirements() if line.startswith("torch=="))
     pip(venv, torch, "--no-deps", "--retries", "1", "--extra-index-url", CPU_WHEELS, torch)
     pip(venv, "requirements.lock", "--no-deps", "--requirement", str(LOCK))
+
+
+def mark(marker, state):
+    """Leave word that the environment is ours and unfinished, with a date at which make finds it out of date."""
+    marker.write_text(f"made by fp8lab, {state}\n")
+    os.utime(marker, (10**9, 10**9))
 
 
 def add_what_is_missing(venv):
@@ -126,4 +143,7 @@ def lock_digest():
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(__doc__.splitlines()[0])
-    main(sys.argv[1])
+    try:
+        main(sys.argv[1])
+    except KeyboardInterrupt:
+        sys.exit("\nstopped; the same command goes on from here")

@@ -1,6 +1,7 @@
 """The set-up: an environment of somebody's own keeps its torch, and all lists of packages agree."""
 
 import re
+import runpy
 import shutil
 import site
 import subprocess
@@ -87,3 +88,59 @@ def test_a_path_that_is_no_environment_is_refused(tmp_path):
 def test_a_package_that_cannot_be_installed_ends_with_pips_own_words(tmp_path, own_environment):
     with pytest.raises(SystemExit, match="No matching distribution found for fp8lab-there-is-no-such-package"):
         environment.pip(own_environment, "nothing", "--no-index", "fp8lab-there-is-no-such-package")
+
+
+@pytest.mark.parametrize("stage", ["venv", "torch", "requirements.lock", "this package"])
+def test_an_interrupted_set_up_goes_on_with_the_lock(tmp_path, monkeypatch, stage):
+    venv, installed, interruptions = tmp_path / "half", [], [stage]
+    python, marker = venv / "bin" / "python", venv / environment.MARKER
+
+    def reach(what):
+        if interruptions and what.startswith(interruptions[0]):
+            interruptions.clear()
+            raise KeyboardInterrupt
+
+    def make_venv(command, **options):
+        python.parent.mkdir()       # as venv does it: first the links, then pip
+        python.touch()
+        reach("venv")
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    def pip(venv, what, *arguments):
+        reach(what)
+        installed.extend(arguments)
+
+    monkeypatch.setattr(environment.subprocess, "run", make_venv)
+    monkeypatch.setattr(environment, "pip", pip)
+    with pytest.raises(KeyboardInterrupt):
+        environment.main(str(venv))
+    assert marker.stat().st_mtime < environment.LOCK.stat().st_mtime, "make takes it for complete"
+    environment.main(str(venv))
+    assert str(environment.LOCK) in installed and environment.CPU_WHEELS in installed
+    assert marker.read_text().startswith("made") and marker.stat().st_mtime >= environment.LOCK.stat().st_mtime
+
+
+def test_ctrl_c_is_answered_in_one_line(tmp_path, monkeypatch):
+    def interrupted(*command, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess, "run", interrupted)
+    monkeypatch.setattr(sys, "argv", ["environment.py", str(tmp_path / "new")])
+    with pytest.raises(SystemExit, match="stopped; the same command goes on from here"):
+        runpy.run_path(environment.__file__, run_name="__main__")
+
+
+def test_a_place_that_cannot_be_written_to_is_named(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(SystemExit, match=r"/file/venv cannot be made: Not a directory; make … VENV=DIR takes a place"):
+        environment.main(str(tmp_path / "file" / "venv"))
+
+
+def test_only_a_missing_venv_module_is_answered_with_its_package(tmp_path, monkeypatch):
+    for said, is_answer in (("The virtual environment was not created … ensurepip is not available", True),
+                            ("No space left on device", False)):
+        monkeypatch.setattr(environment.subprocess, "run",
+                            lambda command, said=said, **options: subprocess.CompletedProcess(command, 1, said, ""))
+        with pytest.raises(SystemExit) as raised:
+            environment.main(str(tmp_path / "new"))
+        assert said in str(raised.value) and ("apt install python3-venv" in str(raised.value)) == is_answer
