@@ -189,6 +189,9 @@ def test_the_entry_point_of_other_kernels_takes_the_contest_layout():
     pointer = ctypes.c_void_p(PAGE)
     assert library().run(pointer, pointer, pointer, pointer, pointer, 1024, 1536, 7168, None, None) == 0
     assert list(last_launch().sizes) == [1024, 1536, 7168, 1, 1024, 1, 1536, 1536, 1]
+    for n, workgroups in ((576, 144), (512, 128)):  # it has no workspace, so it cannot split K; gemm_launcher.h says so
+        assert library().run(pointer, pointer, pointer, pointer, pointer, 1024, n, 7168, None, None) == 0
+        assert last_launch().grid == workgroups
 
 
 def test_one_element_needs_no_stride():
