@@ -16,6 +16,7 @@ typedef u32 u32x3 __attribute__((ext_vector_type(3)));
 typedef u32 u32x4 __attribute__((ext_vector_type(4)));
 typedef i64 i64x2 __attribute__((ext_vector_type(2)));
 typedef float f32x4 __attribute__((ext_vector_type(4)));
+typedef float f32x16 __attribute__((ext_vector_type(16)));
 typedef __amdgpu_buffer_rsrc_t Buffer;
 
 constexpr int block_k = 128;  // elements of K that share a scale; also the depth of one step of the main loop

@@ -5,11 +5,11 @@
 //
 // 256 × 256 leaves no register for a transposition: with a, b or both row-contiguous clang 22 spills 5, 20 or 43 VGPRs.
 // The 64 × 64 tile is for results that give too few CUs a larger one: with K in 4 parts at most, no tile above 7600
-// elements has work for 9 of 10 CUs on 1024 × 512. M- and N-contiguous, its loop is bound by issue slots: for each MFMA
-// two v_perm_b32, a multiply-add and a load of a word, 5 slots where the MFMA takes 4.
+// elements has work for 9 of 10 CUs on 1024 × 512.
 #pragma once
 #include "gemm_kernel.h"
 #include "wave_tile.h"
+#include "wave_tile_mn.h"
 
 namespace gemm {
 
@@ -21,7 +21,10 @@ typedef Tile<64, 64, 2, 1> Tile64x64;
 
 template <class Tile, class ALayout, class BLayout>
 GEMM_DEVICE void compute(const Arguments& arg) {
-    if constexpr (__is_same(Tile, WaveTile))
+    typedef RowContiguous<true> Rows;
+    if constexpr (__is_same(Tile, WaveTile) && __is_same(ALayout, Rows) && __is_same(BLayout, Rows))
+        gemm_wave_tile_mn(arg);
+    else if constexpr (__is_same(Tile, WaveTile))
         gemm_wave_tile<ALayout, BLayout>(arg);
     else
         gemm_tile<Tile, ALayout, BLayout>(arg);

@@ -13,4 +13,8 @@ GEMM_DEVICE f32x4 mfma_16x16x32(i64 a, i64 b, f32x4 c) {
     return __builtin_amdgcn_mfma_f32_16x16x32_fp8_fp8(a, b, c, 0, 0, 0);  // cbsz, abid, blgp: no broadcast
 }
 
+GEMM_DEVICE f32x16 mfma_32x32x16(i64 a, i64 b, f32x16 c) {
+    return __builtin_amdgcn_mfma_f32_32x32x16_fp8_fp8(a, b, c, 0, 0, 0);
+}
+
 }  // namespace gemm
