@@ -32,7 +32,7 @@ struct ChunkLoader {
     static constexpr int store_step = 0, refill_steps = loads;
     static constexpr GEMM_DEVICE int slots_before(int step) { return 2 * step; }
     static_assert(part_rows % pass_rows == 0, "a part is whole passes: m / 2 and n are multiples of 8 rows a wave");
-    static_assert(Key::of(pass_rows) == 0, "a pass keeps the key");
+    static_assert(Key::of(pass_rows) == 0, "a pass keeps the key: the number of waves is even");
     u32 global_offset, lds_offset;
     u32x4 data[parts][loads];
 
@@ -42,9 +42,17 @@ struct ChunkLoader {
         lds_offset = row * lds_row_bytes + ((chunk ^ Key::of(row)) << 4);
     }
 
+    GEMM_DEVICE u32 offset(int part, int pass, const Source& source) const {
+        return global_offset + source.offset(part * part_rows + pass * pass_rows, 0);
+    }
     template <int part>
     GEMM_DEVICE void load(int pass, const Source& source) {
-        data[part][pass] = source.chunk(global_offset + source.offset(part * part_rows + pass * pass_rows, 0));
+        data[part][pass] = source.chunk(offset(part, pass, source));
+    }
+    template <int part>
+    GEMM_DEVICE void store(int pass, u8* lds) {
+        int row = part * part_rows + pass * pass_rows;
+        *reinterpret_cast<u32x4*>(lds + lds_offset + row * lds_row_bytes) = data[part][pass];
     }
     template <int part>
     GEMM_DEVICE void load_all(const Source& source) {
@@ -52,8 +60,7 @@ struct ChunkLoader {
     }
     template <int part>
     GEMM_DEVICE void refill(int pass, u8* lds, const Source& source) {
-        int row = part * part_rows + pass * pass_rows;
-        *reinterpret_cast<u32x4*>(lds + lds_offset + row * lds_row_bytes) = data[part][pass];
+        store<part>(pass, lds);
         load<part>(pass, source);
     }
     template <int part>
@@ -91,7 +98,41 @@ struct KContiguous {
     using Loader = ChunkLoader<Source, rows, parts, lanes>;
 };
 
-// Any address and any strides: 16 loads of a byte for a chunk, waited for at once. For what the others cannot do; slow.
+// The same with a load for each byte. The bytes of a chunk are put together only when those of the next have been asked
+// for, so that no wait is for all loads.
+template <class Source, int rows, int parts, int lanes>
+struct ByteLoader : ChunkLoader<Source, rows, parts, lanes> {
+    typedef ChunkLoader<Source, rows, parts, lanes> Chunks;
+    using Chunks::ChunkLoader, Chunks::loads, Chunks::data;
+    static constexpr int chunks = parts * loads;
+    u32x4 bytes[2][4];  // of the chunk asked for last, and of the one before
+
+    GEMM_DEVICE void load(int chunk, const Source& source) {
+        source.load_bytes(bytes[chunk % 2], this->offset(chunk / loads, chunk % loads, source));
+    }
+    GEMM_DEVICE void pack(int chunk) {
+        for (int word = 3; word >= 0; word--) settle(bytes[chunk % 2][word]);  // the last first: one wait for all
+        data[chunk / loads][chunk % loads] = Source::packed(bytes[chunk % 2]);
+    }
+    template <int part>
+    GEMM_DEVICE void load_all(const Source& source) {
+        static_for<loads>([&](auto pass) {
+            int chunk = part * loads + pass.value;
+            load(chunk, source);
+            if (chunk < chunks - 1) pack(chunk);
+        });
+    }
+    template <int part>
+    GEMM_DEVICE void refill(int pass, u8* lds, const Source& source) {
+        int chunk = part * loads + pass;
+        this->template store<part>(pass, lds);
+        load(chunk, source);
+        schedule_fence();
+        pack((chunk + chunks - 1) % chunks);
+    }
+};
+
+// Any address and any strides. For what the others cannot do; slow.
 struct AnyStrides {
     struct Source {
         const u8* base;
@@ -105,15 +146,18 @@ struct AnyStrides {
             bytes = w.any ? last_row * row_stride + (block_k - 1) * k_stride + 1 : 0;
         }
         GEMM_DEVICE u32 offset(int row, int k) const { return row * row_stride + k * k_stride; }
-        GEMM_DEVICE u32x4 chunk(u32 offset) const {
-            u32x4 packed = 0;
+        GEMM_DEVICE void load_bytes(u32x4 (&chunk)[4], u32 offset) const {
             settle(offset);  // so that 16 sums of it and a stride are not kept in registers for the whole loop
             GEMM_UNROLL
-            for (int i = 0; i < 16; i++) {
-                u32 byte = __builtin_amdgcn_raw_buffer_load_b8(buffer(base, bytes), offset + i * k_stride, 0, 0);
-                packed[i / 4] |= byte << i % 4 * 8;
-            }
-            return packed;
+            for (int i = 0; i < 16; i++)
+                chunk[i / 4][i % 4] =
+                    __builtin_amdgcn_raw_buffer_load_b8(buffer(base, bytes), offset + i * k_stride, 0, 0);
+        }
+        static GEMM_DEVICE u32x4 packed(const u32x4 (&chunk)[4]) {
+            u32x4 words = 0;
+            GEMM_UNROLL
+            for (int i = 0; i < 16; i++) words[i / 4] |= chunk[i / 4][i % 4] << i % 4 * 8;
+            return words;
         }
         GEMM_DEVICE void advance(int k, bool more) {
             base += i64(k) * k_stride;
@@ -121,7 +165,7 @@ struct AnyStrides {
         }
     };
     template <int rows, int parts, int lanes>
-    using Loader = ChunkLoader<Source, rows, parts, lanes>;
+    using Loader = ByteLoader<Source, rows, parts, lanes>;
 };
 
 }  // namespace gemm
