@@ -16,10 +16,12 @@ struct Tile {
     static constexpr GEMM_DEVICE int subtile_row_m(int i) {
         return i / (subtiles_m / 2) * (m / 2) + subtile_row(i % (subtiles_m / 2));
     }
-    static_assert(subtiles_m == 2 || subtiles_m % 4 == 0, "a half of A is one sub-tile or pairs of them");
-    static_assert(subtiles_n == 4,
-                  "a wave's columns lie in one block of b_scale, and its B fragments fill 32 registers");
-    static_assert((m + n) * block_k <= 65536, "the tile of A and B fits the LDS of a CU");
+    static_assert(m % 64 == 0, "each half of A is whole pairs of sub-tiles, 32 rows: m is a multiple of 64");
+    static_assert(m == waves_m * subtiles_m * 16 && (subtiles_m == 2 || subtiles_m == 4 || subtiles_m == 8),
+                  "a wave has 32, 64 or 128 rows of C: m is waves_m times one of these");
+    static_assert(n == waves_n * 64, "a wave's columns lie in one block of b_scale: n is 64 waves_n");
+    static_assert(waves_m * waves_n <= 8, "two waves a SIMD: a workgroup has at most 8");
+    static_assert((m + n) * block_k <= 65536, "the tile of A and B fits the LDS of a CU: m + n is at most 512");
 };
 
 struct Place {

@@ -41,7 +41,8 @@ struct RowContiguous {
     struct Loader {
         static constexpr int part_rows = rows / parts, patch_rows = 8, words = patch_rows / 4;
         static constexpr int patch_k = part_rows * block_k / lanes / patch_rows;
-        static_assert(patch_k == 4 || patch_k == 8, "what is written to LDS is 4 or 8 bytes of a row");
+        static_assert(part_rows * 4 == lanes || part_rows * 2 == lanes,
+                      "a lane writes 4 or 8 bytes of a row to LDS: m / 2 and n are 16 or 32 rows a wave");
         static constexpr int align_steps = aligned ? 0 : patch_k, transpose_steps = 2 * patch_k, load_steps = patch_k;
         static constexpr int store_step = align_steps + transpose_steps, load_step = store_step + 4;
         static constexpr int refill_steps = load_step + load_steps;
