@@ -24,15 +24,15 @@ import numpy as np
 
 from benchmarks.report import ROOT, bar, report, row
 from benchmarks.report import table as print_table
-from fp8lab import formats, reference, toolchain
+from fp8lab import formats, hipcc, ninjafile, reference, toolchain
 from fp8lab.gfx942 import CodeObject, Device
 from fp8lab.hardware import CONTEST_SHAPES, MI300X
+from fp8lab.launcher import FLAGS as HIP_FLAGS
 from fp8lab.listing import find_mca
 from fp8lab.report import Report, Traffic, traffic
 from fp8lab.report import report as report_of
 
 SOURCES = ROOT / "gemm"
-FLAGS = ("-O3", "-std=c++17", "-fno-slp-vectorize", f"-I{SOURCES}")
 STUB = ROOT / "tests" / "gemm" / "hip_stub"  # a HIP runtime that counts launches; it has no hipMalloc
 BLOCKS = 8  # of K, in the launches here
 TRITON = os.environ.get("FP8LAB_TRITON")
@@ -123,9 +123,14 @@ def measure(kernel, m, n, axes, block, arguments, dynamic_lds=0):
     return Figures(made, traffic(made.loop, run, workgroups=1))
 
 
-def measure_ours(configurations="GEMM_CONFIGS(GEMM_KERNEL)"):
-    """{name: Figures} of every configuration that gemm_configs.h has, or of some in its words."""
-    compiled = toolchain.compile(f'#include "gemm_configs.h"\n{configurations}\n', flags=FLAGS)
+def measure_ours(configurations=None):
+    """{name: Figures} of every configuration that the launcher has, or of some in the words of gemm_configs.h."""
+    if configurations is None:
+        compiled = hipcc.device_code(SOURCES / "gemm_launcher.hip", "gfx942", HIP_FLAGS, cxx=ninjafile.compiler())
+    else:
+        compiled = toolchain.compile(
+            f'#include "gemm_configs.h"\n{configurations}\n', flags=(*HIP_FLAGS, f"-I{SOURCES}")
+        )
     figures = {}
     for name, kernel in compiled.code_object.kernels.items():
         (m, n), k = tile(name), 128 * BLOCKS

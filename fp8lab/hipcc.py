@@ -12,6 +12,7 @@ import argparse
 import functools
 import os
 import platform
+import shlex
 import struct
 import subprocess
 import sys
@@ -38,13 +39,11 @@ def compile_object(source, output, archs, flags=(), hip_include=HIP_INCLUDE, cxx
     Returns the compiler's warnings. Raises toolchain.CompileError with its errors, ClangNotFound if there is none.
     """
     clang = clang or toolchain.find_clang()
-    # HIP's own headers want to know the platform; ours do not mind.
-    flags = (*flags, "-D__HIP_PLATFORM_AMD__=1", *system_includes(clang, tuple(cxx)), "-isystem", str(hip_include))
-    code_objects = {arch: toolchain.compile(Path(source), arch, flags, clang).path for arch in archs}
+    code_objects = {arch: device_code(source, arch, flags, hip_include, cxx, clang).path for arch in archs}
     with tempfile.TemporaryDirectory(prefix="fp8lab-") as folder:
         bundle = Path(folder, "bundle")
         bundle.write_bytes(offload_bundle({arch: path.read_bytes() for arch, path in code_objects.items()}))
-        options = [*HOST_ONLY, *(f"--offload-arch={arch}" for arch in archs), *flags]
+        options = [*HOST_ONLY, *(f"--offload-arch={arch}" for arch in archs), *_both(flags, hip_include, cxx, clang)]
         if depfile:
             options += ["-MMD", "-MF", str(depfile), "-MT", str(output)]
         done = clang.run(*options, "-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(bundle),
@@ -52,6 +51,17 @@ def compile_object(source, output, archs, flags=(), hip_include=HIP_INCLUDE, cxx
     if done.returncode:
         raise toolchain.CompileError(done.stderr.strip())
     return done.stderr
+
+
+def device_code(source, arch, flags=(), hip_include=HIP_INCLUDE, cxx=("c++",), clang=None):
+    """Return the toolchain.Compiled that the object of compile_object() holds for one GPU: compiled once for both."""
+    clang = clang or toolchain.find_clang()
+    return toolchain.compile(Path(source), arch, _both(flags, hip_include, cxx, clang), clang)
+
+
+def _both(flags, hip_include, cxx, clang):
+    """The flags of both halves. HIP's own headers want to know the platform; ours do not mind."""
+    return (*flags, "-D__HIP_PLATFORM_AMD__=1", *system_includes(clang, tuple(cxx)), "-isystem", str(hip_include))
 
 
 def offload_bundle(code_objects):
@@ -109,7 +119,7 @@ def main():
     parser.add_argument("flags", nargs="*")
     args = parser.parse_args()
     try:
-        said = compile_object(args.source, args.output, args.arch, args.flags, cxx=tuple(args.cxx.split()),
+        said = compile_object(args.source, args.output, args.arch, args.flags, cxx=tuple(shlex.split(args.cxx)),
                               depfile=args.depfile)
     except (toolchain.CompileError, toolchain.ClangNotFound) as error:
         print(error, file=sys.stderr)
