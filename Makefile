@@ -11,6 +11,10 @@ TEST_ARGS ?=
 BIN      := $(VENV)/bin
 READY    := $(VENV)/.fp8lab-ready
 
+ifneq ($(words $(VENV)),1)
+$(error VENV is "$(VENV)", needs one path without a space, at which make would split it; a symbolic link can be one)
+endif
+
 .PHONY: lab test course build bench bench-hub bench-isa bench-emulator doctor lock pictures clean
 
 # Without autodetect: looking for language servers, which the course does not use, asks npm and takes a second or two.
