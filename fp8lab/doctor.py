@@ -6,6 +6,7 @@ is one of the things to find out.
 
 import os
 import platform
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,8 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from fp8lab import toolchain
+from fp8lab import ninjafile, toolchain
+from fp8lab.environment import MARKER, ROOT
 
 TESTED_TORCH = (2, 13, 0)
 GFX942 = "gfx942"           # MI300A, MI300X and MI325X: the GPUs whose FP8 is e4m3fnuz
@@ -81,7 +83,7 @@ def import_torch():
 def torch_build():
     torch, error = import_torch()
     if error:
-        return Finding("torch", f"not importable ({error})", "make lab installs the tested one", needed=True)
+        return Finding("torch", f"not importable ({error})", f"{set_up_again()} installs the tested one", needed=True)
     backends = {"ROCm": torch.version.hip, "CUDA": torch.version.cuda}
     kind = next((f"{name} {number}" for name, number in backends.items() if number), "CPU")
     capability = torch.backends.cpu.get_cpu_capability()
@@ -113,11 +115,11 @@ def gpu():
 
 
 def cxx_compiler():
-    for name in filter(None, (os.environ.get("CXX"), "c++", "g++", "clang++")):
-        if shutil.which(name):
-            return Finding("C++ compiler", first_line(name, "--version"))
-    return Finding("C++ compiler", "none on PATH", "apt install g++ (dnf install gcc-c++; xcode-select --install)",
-                   needed=True)
+    """The one that the build takes."""
+    try:
+        return Finding("C++ compiler", first_line(*ninjafile.compiler(), "--version"))
+    except ninjafile.BuildError as error:
+        return Finding("C++ compiler", "none", str(error), needed=True)
 
 
 def gfx942_compiler():
@@ -132,7 +134,7 @@ def kernels_library():
     found = installed("kernels")
     hub = installed("huggingface_hub")
     if not (found and hub):
-        return Finding("kernels", "not installed", "make lab installs it", needed=True)
+        return Finding("kernels", "not installed", f"{set_up_again()} installs it", needed=True)
     return Finding("kernels", f"{found}, huggingface_hub {hub}")
 
 
@@ -145,18 +147,19 @@ def telemetry_trap():
 
 
 def built_kernel():
-    root = Path(__file__).resolve().parent.parent
-    variants = sorted(path.parent.name for path in root.glob("build/*/metadata.json"))
-    if not variants:
-        return Finding("gemm, built here", "no", "make build", needed=True)
-    emulated = " (and for the emulator)" if list(root.glob("build-emulated/*/metadata.json")) else ""
+    variants = sorted(path.parent.name for path in ROOT.glob("build/*/metadata.json"))
+    if not any("-cpu-" in variant for variant in variants):     # the lessons load it wherever there is no MI300X
+        return Finding("gemm, built here", f"for the CPU no; {', '.join(variants) or 'nothing else'}", "make build",
+                       needed=True)
+    emulated = " (and for the emulator)" if list(ROOT.glob("build-emulated/*/metadata.json")) else ""
     return Finding("gemm, built here", ", ".join(variants) + emulated)
 
 
 def notebook_front_end():
     lab, widgets, manager = installed("jupyterlab"), installed("ipywidgets"), installed("jupyterlab_widgets")
     if not (lab and widgets and manager):
-        return Finding("notebook", "JupyterLab or ipywidgets is missing", "make lab installs both", needed=True)
+        return Finding("notebook", "JupyterLab or ipywidgets is missing", f"{set_up_again()} installs both",
+                       needed=True)
     signs = {"VS Code": "VSCODE_PID", "Colab": "COLAB_RELEASE_TAG", "Binder": "BINDER_SERVICE_HOST"}
     where = next((name for name, variable in signs.items() if variable in os.environ), "JupyterLab or a terminal")
     found = f"{where}; jupyterlab {lab}, ipywidgets {widgets}, jupyterlab_widgets {manager}"
@@ -188,6 +191,17 @@ def nix():
     if shutil.which("nix"):
         return Finding("Nix", first_line("nix", "--version"))
     return Finding("Nix", "none", "only lesson 07's last section uses it; nixos.org/download")
+
+
+def set_up_again():
+    """The command that puts back what an environment lacks; `make lab` alone takes one with a MARKER for complete."""
+    marker = Path(sys.prefix, MARKER)
+    if not marker.exists():
+        return "make lab"
+    made_by_us = marker.read_text().startswith("made")
+    remove = f"rm -r {shlex.quote(sys.prefix)}" if made_by_us else f"rm {shlex.quote(str(marker))}"
+    which = "" if Path(sys.prefix) == ROOT / ".venv" else f" VENV={shlex.quote(sys.prefix)}"
+    return f"{remove} && make lab{which}"
 
 
 def installed(package):

@@ -1,11 +1,12 @@
 """The doctor's findings: each trap is found where it is set, and each comes with what to do."""
 
+import shutil
 import subprocess
 import sys
 
 import pytest
 
-from fp8lab import doctor
+from fp8lab import doctor, ninjafile
 
 
 def test_report_is_text_that_can_be_pasted_and_names_every_subject():
@@ -41,6 +42,46 @@ def test_missing_compiler_is_needed_and_says_what_to_install(monkeypatch):
     monkeypatch.delenv("CXX", raising=False)
     finding = doctor.cxx_compiler()
     assert finding.mark == "FIX" and "g++" in finding.remedy
+
+
+@pytest.mark.parametrize("command", ["/nonexistent/g++", "env {cxx}", " ", "{cxx}"])
+def test_compiler_is_the_one_that_the_build_takes(monkeypatch, command):
+    cxx = shutil.which("c++") or shutil.which("g++")
+    monkeypatch.setenv("CXX", command.format(cxx=cxx))
+    finding = doctor.cxx_compiler()
+    if "nonexistent" in command:
+        assert finding.mark == "FIX" and "CXX is /nonexistent/g++" in finding.remedy
+        with pytest.raises(ninjafile.BuildError):
+            ninjafile.compiler()
+    else:
+        assert finding.mark == "ok" and finding.found == doctor.first_line(*ninjafile.compiler(), "--version")
+
+
+@pytest.mark.parametrize(("variant", "mark"), [
+    ("torch-stable-abi210-cpu-x86_64-linux", "ok"), ("torch-stable-abi210-rocm72-x86_64-linux", "FIX"), (None, "FIX")])
+def test_kernel_is_built_only_where_there_is_a_variant_for_the_cpu(monkeypatch, tmp_path, variant, mark):
+    monkeypatch.setattr(doctor, "ROOT", tmp_path)
+    if variant:
+        (tmp_path / "build" / variant).mkdir(parents=True)
+        (tmp_path / "build" / variant / "metadata.json").write_text("{}")
+    finding = doctor.built_kernel()
+    assert finding.mark == mark and (variant or "no") in finding.found
+
+
+@pytest.mark.parametrize(("says", "remedy"), [
+    ("made by fp8lab, lock 0", "rm -r '{prefix}' && make lab VENV='{prefix}'"),
+    ("found by fp8lab, lock 0", "rm '{prefix}/.fp8lab-ready' && make lab VENV='{prefix}'"),
+    (None, "make lab"),
+])
+def test_remedy_for_a_missing_package_makes_make_look_again(monkeypatch, tmp_path, says, remedy):
+    prefix = tmp_path / "my env"
+    prefix.mkdir()
+    if says:
+        (prefix / ".fp8lab-ready").write_text(says)
+    monkeypatch.setattr(sys, "prefix", str(prefix))
+    monkeypatch.setattr(doctor, "installed", {}.get)
+    for finding in (doctor.kernels_library(), doctor.notebook_front_end()):
+        assert finding.remedy.startswith(remedy.format(prefix=prefix) + " installs")
 
 
 def test_torch_that_cannot_be_imported_is_a_finding_not_a_traceback(tmp_path):
