@@ -12,7 +12,7 @@ from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from traitlets.config import Config
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,26 +30,38 @@ def lessons(paths=()):
     found = sorted(NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))
     if not paths:
         return found
-    chosen = [path for path in found if any(path.name.startswith(Path(name).name) for name in paths)]
-    if not chosen:
-        raise LessonError(f"no lesson is called {' or '.join(paths)}; there are {', '.join(p.stem for p in found)}")
-    return chosen
+    named = {name: [path for path in found if path.name.startswith(Path(name).name)] for name in paths}
+    unknown = [name for name, those in named.items() if not those]
+    if unknown:
+        raise LessonError(f"no lesson is called {' or '.join(unknown)}; there are {', '.join(p.stem for p in found)}")
+    return [path for path in found if any(path in those for those in named.values())]
 
 
 def execute(path, on_cell=None):
     """Run every cell of a lesson as a learner would, in notebooks/. Returns the notebook with its outputs.
 
-    Raises LessonError, which shows the cell and what it said, at the first cell that raises, never ran, wrote to
-    stderr or asked for a magic that does not exist.
+    Raises LessonError, which shows the cell and what it said, at the first cell that raises, takes longer than
+    SECONDS_PER_CELL, ends its process, never ran, wrote to stderr or asked for a magic that does not exist.
     """
     notebook = nbformat.read(path, as_version=4)
+    started = []
+
+    def on_start(cell, cell_index):
+        started.extend([cell] if cell.cell_type == "code" else [])
+        if on_cell:
+            on_cell(cell=cell, cell_index=cell_index)
+
     # Encrypted, as the notebook's kernel otherwise warns that others could listen.
     client = NotebookClient(notebook, timeout=SECONDS_PER_CELL, resources={"metadata": {"path": str(NOTEBOOKS)}},
-                            on_cell_start=on_cell, config=Config(KernelManager={"transport_encryption": "auto"}))
+                            on_cell_start=on_start, config=Config(KernelManager={"transport_encryption": "auto"}))
     try:
         client.execute()
     except CellExecutionError as error:
         raise LessonError(f"{path.name}: {error}") from None
+    except (CellTimeoutError, DeadKernelError) as error:
+        took_long = isinstance(error, CellTimeoutError)
+        what = f"took over {SECONDS_PER_CELL} s" if took_long else "ended the notebook's process"
+        raise LessonError(f"{path.name}, code cell {len(started)}: {what}\n{started[-1].source}") from None
     for index, cell in enumerate(code_cells(notebook)):
         problem = what_went_wrong(cell)
         if problem:

@@ -41,6 +41,17 @@ def test_runner_stops_at_what_a_learner_would_meet_as_a_failure(tmp_path, source
         course.execute(notebook_of(tmp_path, "x = 1", source, "y = 2"))
 
 
+@pytest.mark.parametrize(("source", "seconds", "says"), [
+    ("import time; time.sleep(600)", 1, "took over 1 s"),
+    ("import os; os._exit(1)", 60, "ended the notebook's process"),
+])
+def test_cell_that_hangs_or_ends_its_process_is_named(tmp_path, monkeypatch, source, seconds, says):
+    monkeypatch.setattr(course, "SECONDS_PER_CELL", seconds)
+    with pytest.raises(course.LessonError) as raised:
+        course.execute(notebook_of(tmp_path, source))
+    assert str(raised.value) == f"99_probe.ipynb, code cell 1: {says}\n{source}"
+
+
 def test_cell_that_is_meant_to_raise_may_raise(tmp_path):
     executed = course.execute(notebook_of(tmp_path, ("1 / 0", ["raises-exception"]), "print('on')"))
     assert executed.cells[1].outputs[0].text == "on\n"
@@ -59,6 +70,9 @@ def test_run_stops_at_the_first_failing_cell_and_shows_it(tmp_path, capsys, monk
 def test_lesson_that_does_not_exist_is_answered_with_those_that_do():
     with pytest.raises(course.LessonError, match="00_start_here"):
         course.lessons(["77"])
+    with pytest.raises(course.LessonError, match="no lesson is called 99 or x; there are"):
+        course.lessons(["01", "99", "x"])
+    assert [path.name[:2] for path in course.lessons(["02", "notebooks/01_fp8_formats.ipynb", "01"])] == ["01", "02"]
 
 
 @each_lesson
