@@ -68,8 +68,8 @@ def quantize_activation(x):
 
     NaN and infinite elements become NaN codes; the scale comes from the finite ones. Zeros get scale 1.
 
-    Raises TypeError for another dtype, ValueError for another shape or x that requires grad while gradients are
-    recorded. Source of the recipe: arXiv 2412.19437 §3.3.
+    Raises TypeError for another dtype, ValueError for another shape, and for x that requires grad while gradients are
+    recorded or carries a tangent. Source of the recipe: arXiv 2412.19437 §3.3.
     """
     check_float_matrix(x, "x", "(M, K)")
     check_device(x, "x", BACKEND)
