@@ -23,6 +23,7 @@ import numpy as np
 
 from fp8lab.gfx942 import CodeObject, CodeObjectError, DecodeError, Device, KernelFault
 from fp8lab.gfx942.core.build import CoreBuildError
+from fp8lab.gfx942.device import STEP_LIMIT
 
 
 def configure(parser):
@@ -47,6 +48,9 @@ def configure(parser):
         if name == "run":
             action.add_argument("--checks", default="all", help="all, none, or names separated by commas")
             action.add_argument("--threads", type=int, help="host threads; default: one a CPU")
+            action.add_argument(
+                "--step-limit", type=int, default=STEP_LIMIT, help="instructions a wave may run; 0: without end"
+            )
             action.add_argument("--counts", action="store_true", help="how often each instruction ran")
             action.add_argument("--trace", action="store_true", help="bank conflicts and memory sectors by instruction")
 
@@ -141,7 +145,7 @@ def _run(kernel, args):
         if name:
             outputs.append((name, value))
     checks = args.checks if args.checks in ("all", "none") else args.checks.split(",")
-    device = Device(threads=args.threads, checks=checks)
+    device = Device(threads=args.threads, checks=checks, step_limit=args.step_limit or None)
     done = device.launch(kernel, args.grid, args.block, values, dynamic_lds=args.lds, trace=args.trace or None)
     for name, value in outputs:
         np.save(name, value)

@@ -26,6 +26,8 @@ from fp8lab.gfx942.records import RECORD
 from fp8lab.gfx942.trace import STEP, TRAFFIC, Counts, global_traffic, lds_traffic
 
 COMPUTE_UNITS, WAVES_PER_CU, LDS_PER_CU = 304, 32, 65536
+STEP_LIMIT = 200_000_000  # of one wave: about a minute of emulation
+STREAM_LIMIT = 1 << 25  # steps that stream() keeps, 512 MiB
 HIDDEN = {
     "hidden_block_count_x": ("grid", 0),
     "hidden_block_count_y": ("grid", 1),
@@ -61,11 +63,12 @@ class Device:
     checks      "all", "none", or some of findings.CHECKS by name. With "none" the checks cost nothing, and an access
                 out of bounds stops the launch with KernelFault, as a GPU's memory fault would
     mfma        "exact": bit for bit; "fast": FP8 sums rounded once, not as the hardware's
-    hang_after  wave instructions without any progress in the whole launch after which it counts as hung
+    hang_after  wave instructions without any progress in the whole launch after which it counts as hung; progress is
+                a change of memory that other waves see, a matrix instruction, or the end of a wave
     step_limit  instructions that one wave may run, more or less, before it counts as hung too; None: without end
     """
 
-    def __init__(self, threads=None, checks="all", mfma="exact", hang_after=20_000_000, step_limit=None):
+    def __init__(self, threads=None, checks="all", mfma="exact", hang_after=20_000_000, step_limit=STEP_LIMIT):
         if mfma not in ("exact", "fast"):
             raise ValueError(f"mfma is {mfma!r}, needs 'exact' or 'fast'")
         self.threads = (os.cpu_count() or 1) if threads is None else whole(threads, "threads", 1, ", or None")
@@ -113,11 +116,12 @@ class Device:
         A step is an index into kernel.instructions with the LDS cycles, sectors and lines that it cost: the input of a
         timing model. Matrix instructions are skipped, so the arrays in args hold no results afterwards.
 
-        Raises as launch() does; LaunchError also for a workgroup that the grid does not have.
+        Raises as launch() does; LaunchError also for a workgroup that the grid does not have. KernelFault also when the
+        workgroups run more than STREAM_LIMIT steps together: choose fewer.
         """
         prepared = self._prepare(kernel, grid, block, args, dynamic_lds)
         prepared.choose(_existing(workgroups, prepared.launch.workgroups))
-        stream = _Stream()
+        stream = _Stream(limit=STREAM_LIMIT)
         prepared.launch.stream = ctypes.addressof(stream)
         prepared.launch.trace, prepared.launch.threads, prepared.launch.checks = True, 1, 0
         prepared.run()
@@ -177,6 +181,7 @@ class Device:
             step_limit=self.step_limit,
             workgroups=grid[0] * grid[1] * grid[2],
             finding_limit=256,
+            finding_room=256 + _resident(threads, lds) * -(-threads // 64),
             code_index=program.code_index.ctypes.data,
             code_words=len(program.code_index),
         )
@@ -233,7 +238,7 @@ class _Prepared:
         self.launch, self.kernel, self.program, self.memory = launch, kernel, program, memory
         self.counts = np.zeros(len(program.records), np.uint64)
         self.traffic = np.zeros(len(program.records), TRAFFIC)
-        self.ranges, self.raw_findings, self.order = memory.ranges(), np.zeros(launch.finding_limit, FINDING), None
+        self.ranges, self.raw_findings, self.order = memory.ranges(), np.zeros(launch.finding_room, FINDING), None
         launch.ranges, launch.range_count = self.ranges.ctypes.data, len(self.ranges)
         launch.counts, launch.traffic = self.counts.ctypes.data, self.traffic.ctypes.data
         launch.findings = self.raw_findings.ctypes.data
@@ -246,8 +251,17 @@ class _Prepared:
     def run(self):
         """Run; return the seconds."""
         start = time.perf_counter()
+        core, launch = _core(), ctypes.byref(self.launch)
         if self.launch.workgroups:
-            _core().core_launch(ctypes.byref(self.launch))
+            try:
+                core.core_start(launch)
+                while not core.core_wait(launch, 100):
+                    pass  # here Python sees Ctrl-C
+            except BaseException:
+                self.launch.stop = 1
+                raise
+            finally:
+                core.core_end(launch)
         return time.perf_counter() - start
 
     def findings(self):
@@ -296,7 +310,7 @@ def _resident(threads, lds):
 class _Stream(ctypes.Structure):
     """struct Stream of core/state.h."""
 
-    _fields_ = [("steps", ctypes.c_void_p), ("count", ctypes.c_uint64), ("room", ctypes.c_uint64)]
+    _fields_ = [("steps", ctypes.c_void_p), *((n, ctypes.c_uint64) for n in ("count", "room", "limit"))]
 
 
 class _Launch(ctypes.Structure):
@@ -328,6 +342,7 @@ class _Launch(ctypes.Structure):
                 "threads",
                 "max_resident",
                 "finding_limit",
+                "finding_room",
             )
         ]
         + [
@@ -339,9 +354,12 @@ class _Launch(ctypes.Structure):
             ("traffic", ctypes.c_void_p),
             ("findings", ctypes.c_void_p),
         ]
-        + [(n, ctypes.c_uint32) for n in ("finding_count", "findings_dropped", "started", "finished", "failed")]
+        + [(n, ctypes.c_uint32) for n in ("finding_count", "findings_dropped", "started", "finished", "failed", "hung")]
         + [
-            ("progress", ctypes.c_uint64),
+            *((n, ctypes.c_uint64) for n in ("progress", "idle", "idle_since")),
+            ("idle_groups", ctypes.c_uint32),
+            ("stop", ctypes.c_uint32),
+            ("running", ctypes.c_void_p),
             ("lock", ctypes.c_void_p),
             ("parked", ctypes.c_void_p * 2),
             ("resident", ctypes.c_uint32),

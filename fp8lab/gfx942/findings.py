@@ -55,7 +55,9 @@ class KernelFault(RuntimeError):
 
     def __init__(self, findings):
         self.findings = findings
-        super().__init__("\n".join(str(f) for f in findings))
+        waiting = [f for f in findings if f.kind == "hang"]
+        lines = [str(f) for f in findings if f.kind != "hang"]
+        super().__init__("\n".join(lines + ([_hang(waiting)] if waiting else [])))
 
 
 @dataclass(frozen=True)
@@ -66,8 +68,10 @@ class Finding:
     message      a sentence: what happened and what would put it right
     kernel       its name; instruction its text; pc its address in the code object
     workgroup    (x, y, z); wave within it, lane within that: where it was seen first
-    address      the device, LDS or scratch address in bytes, or the register's number
+    address      the device, LDS or scratch address in bytes, or the register's number; 0 where it is about neither
     count        how many times it happened
+
+    A hang is one Finding for each wave that had not ended; pc and instruction say where it waits or what it runs next.
     """
 
     kind: str
@@ -122,11 +126,42 @@ def read_findings(raw, kernel, instructions, buffers):
                 tuple(int(x) for x in r["workgroup"]),
                 int(r["wave"]),
                 int(r["lane"]),
-                int(r["address"]),
+                0 if kind in ("hang", "trap", "barrier-divergence", "unsupported") else int(r["address"]),
                 int(r["count"]),
             )
         )
     return found
+
+
+def _hang(waiting):
+    """All waves that a hang left, those at one place in one line: which waves of which workgroups."""
+    places = {}
+    for f in waiting:
+        places.setdefault((f.pc, f.instruction, f.message.rpartition(", and this wave ")[2]), {}).setdefault(
+            f.workgroup, []
+        ).append(f.wave)
+    why = waiting[0].message.rpartition(", and ")[0]
+    left = "1 wave is left" if len(waiting) == 1 else f"{len(waiting)} waves are left"
+    lines = [f"hang: {why}; kernel {waiting[0].kernel}, {left}:"]
+    for (pc, instruction, what), groups in sorted(places.items()):
+        alike = {}
+        for group in sorted(groups, key=lambda g: g[::-1]):
+            alike.setdefault(_runs(sorted(groups[group])), []).append(group)
+        for waves, of in alike.items():
+            where = ", ".join(map(str, of))
+            lines.append(f"    workgroup {where}, wave {waves} {what} at {pc:#x}: {instruction}")
+    return "\n".join(lines)
+
+
+def _runs(numbers):
+    """[0, 2, 3, 4] as "0, 2-4"."""
+    runs = []
+    for n in numbers:
+        if runs and n == runs[-1][1] + 1:
+            runs[-1][1] = n
+        else:
+            runs.append([n, n])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
 
 
 def _message(kind, r, buffers):
@@ -172,7 +207,11 @@ def _message(kind, r, buffers):
         )
     if kind == "hang":
         where = "waits at s_barrier" if address else "still runs"
-        why = "the step limit is reached" if size else "nothing has been stored, passed or ended for long"
+        why = (
+            "memory has not changed and no wave has ended for hang_after instructions",
+            "the step limit is reached (Device(step_limit=...))",
+            "the stream has more steps than stream() keeps; choose fewer workgroups",
+        )[size - 1]
         return f"{why}, and this wave {where}"
     if kind == "trap":
         return f"s_trap {address}: the kernel gave up (an assertion or __builtin_trap)"

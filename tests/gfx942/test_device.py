@@ -130,13 +130,13 @@ def test_a_hang_names_the_waiting_waves():
     kernel = compile_hip(CORPUS["spin"], name="spin").kernels["forever"]
     with pytest.raises(KernelFault) as caught:
         Device(threads=2, hang_after=200_000).launch(kernel, 3, 64, [np.zeros(1, np.int32)])
-    assert "nothing has been stored" in str(caught.value) and "wave 0" in str(caught.value)
+    assert "memory has not changed" in str(caught.value) and "wave 0" in str(caught.value)
 
 
 def test_a_barrier_that_not_all_waves_can_reach_is_a_hang():
     body = "v_readfirstlane_b32 s12, v0\n  s_cmp_lt_u32 s12, 64\n  s_cbranch_scc1 wait\nspin:\n  s_branch spin\nwait:\n  s_barrier"
     kernel = assemble(lanes_kernel(body, 1, 1)).kernels["kernel"]
-    with pytest.raises(KernelFault, match=r"hang.*waits at s_barrier") as caught:
+    with pytest.raises(KernelFault, match=r"(?s)hang.*waits at s_barrier") as caught:
         Device(hang_after=100_000).launch(
             kernel, 1, 128, [np.zeros((1, 128), np.uint32), np.zeros((1, 128), np.uint32)]
         )

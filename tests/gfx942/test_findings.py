@@ -56,7 +56,7 @@ def test_an_address_just_below_2_to_the_64(access, checks, lanes):
   s_mov_b64 exec, {lanes}\n  v_mov_b32_e32 v20, -4\n  v_mov_b32_e32 v21, -1\n  s_mov_b64 exec, s[12:13]
   {access}\n  s_waitcnt vmcnt(0)"""
     if checks == "none":
-        with pytest.raises(KernelFault, match="global-out-of-bounds.*0xfffffffffffffffc"):
+        with pytest.raises(KernelFault, match=r"global-out-of-bounds.*0xfffffffffffffffc"):
             kinds(body, checks=checks)
     else:
         assert only(body, "global-out-of-bounds").address == 2**64 - 4

@@ -9,6 +9,7 @@ typedef enum { READ, WRITE, ATOMIC } Intent;
 
 typedef struct {
     u64 lanes;          // the active ones
+    u64 shared;         // those whose bytes other waves can see
     u8* host[LANES];    // where lane l's bytes are, or null
     u64 device[LANES];  // the kernel's own address, for reports and the trace
     u8 words[LANES];    // only if partial: how many dwords of lane l are inside the buffer
@@ -67,7 +68,7 @@ OUT_OF_LINE static void translate(Wave* w, const Ins* in, Access* at, u32 size, 
     } else {
         EACH_ACTIVE (at->lanes) at->host[l] = host_address(w, in, (u32)l, at->device[l], size, intent);
     }
-    if (intent != READ) w->group->progressed = 1;
+    at->shared |= at->lanes;
     if (intent == ATOMIC)
         EACH_ACTIVE (at->lanes)
             if (at->device[l] & (size - 1)) {
@@ -79,6 +80,7 @@ OUT_OF_LINE static void translate(Wave* w, const Ins* in, Access* at, u32 size, 
 
 OUT_OF_LINE static void global_addresses(Wave* w, const Ins* in, Access* at) {
     at->lanes = pair(w, EXEC);
+    at->shared = 0;
     at->partial = 0;
     i64 offset = in->offset[0];
     const u32* lo = w->v[in->src[0] - VGPR];
@@ -105,6 +107,7 @@ OUT_OF_LINE static u8* scratch_address(Wave* w, const Ins* in, u32 lane, u64 off
 }
 OUT_OF_LINE static void find_scratch(Wave* w, const Ins* in, Access* at, u32 size, Intent intent) {
     at->lanes = pair(w, EXEC);
+    at->shared = 0;
     at->partial = 0;
     u32 base = (u32)in->offset[0] + (in->src[1] != NONE ? w->s[in->src[1]] : 0);
     EACH_ACTIVE (at->lanes) {
@@ -120,7 +123,7 @@ OUT_OF_LINE static u8* lds_address(Wave* w, const Ins* in, u32 lane, u64 address
     return 0;
 }
 OUT_OF_LINE static void find_lds(Wave* w, const Ins* in, Access* at, u32 size, Intent intent, u32 offset, u32 which) {
-    at->lanes = pair(w, EXEC);
+    at->lanes = at->shared = pair(w, EXEC);
     at->partial = 0;
     const u32* address = w->v[in->src[0] - VGPR];
     u32 worst = 0, low_bits = 0;
@@ -142,7 +145,6 @@ OUT_OF_LINE static void find_lds(Wave* w, const Ins* in, Access* at, u32 size, I
             }
         }
     }
-    if (intent != READ) w->group->progressed = 1;
     if (w->launch->checks) check_lds(w, in, at, size, intent, which);
     if (w->traffic) trace_lds(w, in, at, size, intent);
 }
@@ -172,7 +174,7 @@ OUT_OF_LINE static void find_flat(Wave* w, const Ins* in, Access* at, u32 size, 
         }
     }
     at->lanes = active;
-    if (intent != READ) w->group->progressed = 1;
+    at->shared |= shared.lanes;
     if (shared.lanes && w->launch->checks) check_lds(w, in, &shared, size, intent, 3);
     if (shared.lanes && w->traffic) trace_lds(w, in, &shared, size, intent);
 }
@@ -197,6 +199,7 @@ OUT_OF_LINE static void find_buffer(Wave* w, const Ins* in, Access* at, u32 size
         at->lanes = 0;
         return;
     }
+    at->shared = 0;
     int structured = stride != 0 && (in->flags & IDXEN || adds_lane);
     u64 active = pair(w, EXEC), inside = 0;
     u32 index_register = in->src[0] - VGPR, offset_register = index_register + (in->flags & IDXEN ? 1 : 0);
@@ -240,32 +243,47 @@ OUT_OF_LINE static void find_buffer(Wave* w, const Ins* in, Access* at, u32 size
         at->host[l] = inside >> l & 1 ? host_address(w, in, (u32)l, at->device[l], 4u * at->words[l], intent) : 0;
     }
     at->lanes = active;
+    at->shared |= inside;
     at->partial = inside != 0;
 }
 
 // --- moving bytes ---
+//
+// Storing what is there already is no progress, else a lock that is tried again and again would never count as hung.
+static inline void note_stored(Wave* w, const Access* at, u64 changed) {
+    if (changed & at->shared) w->group->progressed = 1;
+}
 static inline u32 load_u32(const u8* p) {
     u32 x;
     memcpy(&x, p, 4);
     return x;
 }
 
-#define MOVE_WORDS(N)                                                                          \
-    OUT_OF_LINE static void load_words_##N(Wave* w, u32 d, const Access* at) {                 \
-        u32* D = w->v[d - VGPR];                                                               \
-        EACH_ACTIVE (at->lanes) {                                                              \
-            const u8* p = at->host[l];                                                         \
-            if (p)                                                                             \
-                for (u32 i = 0; i < N; i++) D[i * LANES + l] = load_u32(p + 4 * i);            \
-            else                                                                               \
-                for (u32 i = 0; i < N; i++) D[i * LANES + l] = 0;                              \
-        }                                                                                      \
-    }                                                                                          \
-    OUT_OF_LINE static void store_words_##N(Wave* w, u32 d, const Access* at) {                \
-        const u32* D = w->v[d - VGPR];                                                         \
-        EACH_ACTIVE (at->lanes)                                                                \
-            if (at->host[l])                                                                   \
-                for (u32 i = 0; i < N; i++) memcpy(at->host[l] + 4 * i, &D[i * LANES + l], 4); \
+#define MOVE_WORDS(N)                                                               \
+    OUT_OF_LINE static void load_words_##N(Wave* w, u32 d, const Access* at) {      \
+        u32* D = w->v[d - VGPR];                                                    \
+        EACH_ACTIVE (at->lanes) {                                                   \
+            const u8* p = at->host[l];                                              \
+            if (p)                                                                  \
+                for (u32 i = 0; i < N; i++) D[i * LANES + l] = load_u32(p + 4 * i); \
+            else                                                                    \
+                for (u32 i = 0; i < N; i++) D[i * LANES + l] = 0;                   \
+        }                                                                           \
+    }                                                                               \
+    OUT_OF_LINE static void store_words_##N(Wave* w, u32 d, const Access* at) {     \
+        const u32* D = w->v[d - VGPR];                                              \
+        u64 changed = 0;                                                            \
+        EACH_ACTIVE (at->lanes) {                                                   \
+            u32 differs = 0;                                                        \
+            u8* p = at->host[l];                                                    \
+            for (u32 i = 0; p && i < N; i++) {                                      \
+                u32 x = D[i * LANES + l];                                           \
+                differs |= load_u32(p + 4 * i) ^ x;                                 \
+                memcpy(p + 4 * i, &x, 4);                                           \
+            }                                                                       \
+            changed |= (u64)(differs != 0) << l;                                    \
+        }                                                                           \
+        note_stored(w, at, changed);                                                \
     }
 MOVE_WORDS(1)
 MOVE_WORDS(2)
@@ -275,12 +293,14 @@ MOVE_WORDS(4)
 
 OUT_OF_LINE static void move_partial(Wave* w, u32 d, const Access* at, u32 n, int store) {
     u32* D = w->v[d - VGPR];
+    u64 changed = 0;
     EACH_ACTIVE (at->lanes)
         for (u32 i = 0; i < n; i++) {
             u8* p = at->host[l] && i < at->words[l] ? at->host[l] + 4 * i : 0;
-            if (store && p) memcpy(p, &D[i * LANES + l], 4);
+            if (store && p) changed |= (u64)(load_u32(p) != D[i * LANES + l]) << l, memcpy(p, &D[i * LANES + l], 4);
             if (!store) D[i * LANES + l] = p ? load_u32(p) : 0;
         }
+    note_stored(w, at, changed);
 }
 static inline void load_words(Wave* w, u32 d, const Access* at, u32 n) {
     if (at->partial) move_partial(w, d, at, n, 0);
@@ -303,6 +323,7 @@ OUT_OF_LINE static void store_to_lds(Wave* w, const Ins* in, Access* at, u32 l, 
     u8* p = lds_address(w, in, l, address, 4, WRITE);
     if (!p) return;
     if (w->launch->checks) check_lds_dma(w, in, l, (u32)address, x);
+    if (load_u32(p) != x) w->group->progressed = 1;
     memcpy(p, &x, 4);
     (void)at;
 }
@@ -336,8 +357,8 @@ OUT_OF_LINE static void scalar_load(Wave* w, const Ins* in, u32 words, int buffe
 OUT_OF_LINE static void scalar_store(Wave* w, const Ins* in, u32 words, int buffer) {
     u64 address = pair(w, in->src[1]) + (u64)(i64)in->offset[0] + (in->src[2] != NONE ? scalar_u32(w, in, 2) : 0);
     u8* p = host_address(w, in, 0, address & ~3ull, 4 * words, WRITE);
+    if (p && memcmp(p, &w->s[in->src[0]], 4 * words)) w->group->progressed = 1;
     if (p) memcpy(p, &w->s[in->src[0]], 4 * words);
-    w->group->progressed = 1;
     (void)buffer;
 }
 

@@ -325,6 +325,7 @@ def _move(op, meaning, kind, type, data):
         ]
     c = C_TYPES[type]
     read = f"{c} m = 0; if (at.host[l]) memcpy(&m, at.host[l], sizeof m);"
+    changes = "changed |= (u64)(memcmp(at.host[l], &m, sizeof m) != 0) << l;"
     write = "memcpy(at.host[l], &m, sizeof m);"
     if kind == "load":
         return [
@@ -334,7 +335,9 @@ def _move(op, meaning, kind, type, data):
     if kind == "store":
         return [
             f"const u32* D = w->v[{data} - VGPR];",
-            f"EACH_ACTIVE(at.lanes) if (at.host[l]) {{ u32 d = D[l]; {c} m; {meaning}; {write} }}",
+            "u64 changed = 0;",
+            f"EACH_ACTIVE(at.lanes) if (at.host[l]) {{ u32 d = D[l]; {c} m; {meaning}; {changes} {write} }}",
+            "note_stored(w, &at, changed);",
         ]
     if kind == "lds_dma":
         return [f"EACH_ACTIVE(at.lanes) {{ {read} u32 d; {meaning}; store_to_lds(w, in, &at, (u32)l, d); }}"]

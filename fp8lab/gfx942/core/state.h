@@ -146,8 +146,10 @@ typedef struct {
 } Step;
 typedef struct {
     Step* steps;
-    u64 count, room;
+    u64 count, room, limit;
 } Stream;
+
+typedef enum { NO_PROGRESS = 1, STEP_LIMIT, STREAM_LIMIT } Hang;  // why waves that still wait or run are named
 
 // One LDS dword byte by byte: who touched it last and in which barrier interval, and which bytes were ever written.
 typedef struct {
@@ -210,8 +212,9 @@ struct Workgroup {
     u8* scratch;
     Wave* wave;
     u32 epoch;
-    int progressed;  // in this slice: a store, a barrier, an end, an MFMA
-    u64 idle;        // instructions since the last progress
+    int progressed;  // in this slice: memory that others see has changed, a wave has ended, an MFMA
+    u64 idle;        // wave instructions of the last slice, if it made no progress
+    u64 idle_since;  // launch.progress + 1 at that time
     History history;
     struct Workgroup* next;
 };
@@ -223,6 +226,7 @@ struct Launch {
     u64 kernarg, dispatch_packet, code_base;
     const Range* ranges;
     u32 range_count, checks, trace, fast_mfma, threads, max_resident, finding_limit;
+    u32 finding_room;            // as many findings, and one for each wave that can be on the device: see name_waves()
     u64 hang_after, step_limit;  // step_limit: instructions that one wave may run, 0 without end
     const u32* order;            // workgroups in the order they start
     u32 workgroups;
@@ -230,8 +234,12 @@ struct Launch {
     Traffic* traffic;  // [instructions]
     Finding* findings;
     u32 finding_count, findings_dropped;
-    u32 started, finished, failed;
-    u64 progress;  // counts up whenever any workgroup progresses
+    u32 started, finished, failed, hung;  // hung: 0 or a Hang
+    u64 progress;                         // counts up whenever any workgroup progresses
+    u64 idle, idle_since;                 // wave instructions since it was idle_since - 1,
+    u32 idle_groups;                      // and workgroups that have run them
+    u32 stop;                             // set from outside: end soon
+    struct Running* running;
     pthread_mutex_t* lock;
     Workgroup* parked_first;
     Workgroup* parked_last;

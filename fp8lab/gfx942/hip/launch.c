@@ -93,6 +93,7 @@ hipError_t run_kernel(const Work* work) {
                      .threads = cpus > 0 ? (u32)cpus : 1,
                      .max_resident = 304 * (fits ? fits : 1),
                      .hang_after = 200000000,
+                     .step_limit = 200000000,
                      .finding_limit = 64,
                      .workgroups = grid.x * grid.y * grid.z,
                      .code_index = table(f->module, k->code_index),
@@ -117,7 +118,8 @@ hipError_t run_kernel(const Work* work) {
     qsort(ranges, n, sizeof *ranges, by_address);
     launch.ranges = ranges, launch.range_count = n, launch.kernarg = (u64)segment, launch.dispatch_packet = (u64)packet;
     launch.counts = calloc(k->record_count, sizeof(u64)), launch.traffic = calloc(k->record_count, sizeof(Traffic));
-    launch.findings = calloc(launch.finding_limit, sizeof(Finding));
+    launch.finding_room = launch.finding_limit + launch.max_resident * MAX_WAVES;
+    launch.findings = calloc(launch.finding_room, sizeof(Finding));
     core_launch(&launch);
     print_findings(f, &launch);
     free(segment), free(ranges), free(launch.counts), free(launch.traffic), free(launch.findings);
