@@ -116,13 +116,12 @@ static inline u32 lanes_below_lo(u32 lane) { return lane < 32 ? (1u << lane) - 1
 static inline u32 lanes_below_hi(u32 lane) { return lane < 32 ? 0 : (1u << (lane - 32)) - 1; }
 
 // v_perm_b32: each byte of c picks a byte of {a, b} (0-7, b the low half), a sign (8-11), 0 (12) or 255 (13 and up).
+// All in 32 bits and without branches, which vectors of lanes like best.
 static inline u32 permute_bytes(u32 a, u32 b, u32 c) {
-    u64 bytes = (u64)a << 32 | b;
     u32 out = 0;
     for (int i = 0; i < 32; i += 8) {
-        u32 k = c >> i & 255;
-        u32 picked = (u32)(bytes >> 8 * (k & 7)) & 255;
-        u32 sign = bytes >> (16 * (k & 3) + 15) & 1 ? 255 : 0;
+        u32 k = c >> i & 255, word = k & 4 ? a : b, picked = word >> 8 * (k & 3) & 255;
+        u32 half = k & 2 ? a : b, sign = 0 - (half << (k & 1 ? 0 : 16) >> 31) & 255;
         out |= (k < 8 ? picked : k < 12 ? sign : k == 12 ? 0 : 255) << i;
     }
     return out;

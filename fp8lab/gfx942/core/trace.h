@@ -77,11 +77,9 @@ static void trace_global(Wave* w, const Ins* in, const Access* at, u32 size) {
     u64 previous = ~0ull;
     EACH_ACTIVE (at->lanes) {
         u64 first = at->device[l] / SECTOR, last = (at->device[l] + size - 1) / SECTOR;
-        for (u64 s = first; s <= last; s++) {
-            if (s == previous) continue;  // the lane before has been there
-            add(&sectors, s), add(&lines, s / (LINE / SECTOR));
-            previous = s;
-        }
+        if (first != previous) add(&sectors, first), add(&lines, first / (LINE / SECTOR));
+        if (last != first) add(&sectors, last), add(&lines, last / (LINE / SECTOR));
+        previous = last;
     }
     t->global_accesses++;
     t->sectors += sectors.count;
