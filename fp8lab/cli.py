@@ -27,7 +27,11 @@ def main(argv=None):
         if argv[:1] == [word]:
             importlib.import_module(module).configure(sub)
     args = parser.parse_args(argv)
-    return importlib.import_module(COMMANDS[args.word][0]).run(args)
+    try:
+        return importlib.import_module(COMMANDS[args.word][0]).run(args)
+    except KeyboardInterrupt:
+        print(f"\nfp8lab {args.word}: stopped", file=sys.stderr)
+        return 130      # as the shell has it for a program that Ctrl-C ended
 
 
 if __name__ == "__main__":

@@ -86,9 +86,13 @@ def _build(backend, root, progress=None):
     if backend not in buildable:
         raise BuildError(str(Finding(f"backend is {backend!r}", f"use one of {buildable}")))
     work = root / "build-ext" / backend
-    work.mkdir(parents=True, exist_ok=True)
-    with _lock(work / "lock"):
-        return _build_locked(config, backend, root, work, progress)
+    try:
+        work.mkdir(parents=True, exist_ok=True)
+        with _lock(work / "lock"):
+            return _build_locked(config, backend, root, work, progress)
+    except OSError as error:
+        raise BuildError(f"{error.filename or work}: {error.strerror or error}; a build writes to build-ext/ and "
+                         f"build/ of {root}, which must be writable and have room") from error
 
 
 def _build_locked(config, backend, root, work, progress):

@@ -85,14 +85,14 @@ def text(config, backend, root, work, ops_name, library, stable_abi):
     """Return build.ninja for the folder `work`. Raises BuildError without a compiler or, for emulated, the emulator."""
     torch = Path(importlib.util.find_spec("torch").origin).parent    # found, not imported: that takes seconds
     major, minor = map(int, stable_abi.split("."))
-    cxx = shlex.join(compiler())
+    cxx = _words(compiler())
     common = ["-std=c++20", "-fPIC", "-fvisibility=hidden", "-fno-gnu-unique", "-Wall", *DEFINES[backend],
               f"-DTORCH_TARGET_VERSION={(major << 56) | (minor << 48):#x}ULL",
               f"-isystem{torch / 'include'}", *([] if backend == "cpu" else [f"-isystem{HIP_INCLUDE}"]), f"-I{work}"]
-    hipcc = shlex.join([sys.executable, "-m", "fp8lab.hipcc", "--cxx", cxx])
+    hipcc = _words([sys.executable, "-m", "fp8lab.hipcc", "--cxx", shlex.join(compiler())])
     lines = [
         "# Made by fp8lab/ninjafile.py.",
-        f"common = {shlex.join(common)}",
+        f"common = {_words(common)}",
         f"libraries = {libraries(backend, torch)}",
         *_rule("compile", f"{cxx} -MMD -MF $out.d $common $flags -c $in -o $out", has_depfile=True),
         *_rule("hip", f"{hipcc} -o $out -MF $out.d $archs -- $in $flags", has_depfile=True),
@@ -107,15 +107,15 @@ def text(config, backend, root, work, ops_name, library, stable_abi):
             cxx_flags += ["-O2", f"-DTORCH_EXTENSION_NAME={ops_name}"]
         for source in section["src"]:
             if Path(source).suffix in (".cpp", ".cc"):
-                lines += [f"build {source}.o: compile {root / source}", f"  flags = {shlex.join(cxx_flags)}"]
+                lines += [f"build {_path(source)}.o: compile {_path(root / source)}", f"  flags = {_words(cxx_flags)}"]
             elif Path(source).suffix == ".hip":
-                lines += [f"build {source}.o: hip {root / source}",
+                lines += [f"build {_path(source)}.o: hip {_path(root / source)}",
                           f"  archs = {' '.join(f'--arch={arch}' for arch in archs(section))}",
-                          f"  flags = {shlex.join([*section.get('hip-flags', []), *include])}"]
+                          f"  flags = {_words([*section.get('hip-flags', []), *include])}"]
             else:
                 continue
             lines += [f"  description = {source}"]
-            inputs.append(f"{source}.o")
+            inputs.append(f"{_path(source)}.o")
     if backend == "rocm":   # in place of ROCm's library, which need not be here: only its name gets into the extension
         lines += [f"build {ROCM_SONAME}: stub", f"  description = {ROCM_SONAME}"]
         inputs.append(ROCM_SONAME)
@@ -130,7 +130,7 @@ def _rule(name, command, has_depfile=False):
 
 
 def libraries(backend, torch):
-    """Return the linker's arguments, as the shell reads them."""
+    """Return the linker's arguments, as build.ninja has them."""
     words = [f"-L{torch / 'lib'}", "-ltorch", "-ltorch_cpu"]
     if backend == "emulated":
         from fp8lab.gfx942 import hip
@@ -140,11 +140,22 @@ def libraries(backend, torch):
         except hip.core.CoreBuildError as error:
             raise BuildError(str(error)) from error
         words += [f"-L{folder}", "-lamdhip64", f"-Wl,-rpath,{folder}"]
-    return shlex.join(words)
+    return _words(words)
+
+
+def _words(arguments):
+    """Arguments of a command as build.ninja has them: quoted for the shell, a dollar doubled for Ninja."""
+    return shlex.join(arguments).replace("$", "$$")
+
+
+def _path(path):
+    """A path as the build lines have it; Ninja quotes it for the shell where a command names it."""
+    return re.sub("[$ :]", r"$\g<0>", str(path))
 
 
 def compiler():
-    wanted = os.environ.get("CXX")
+    """Return the command of the C++ compiler: $CXX, or the first there is. Raises BuildError if there is none."""
+    wanted = os.environ.get("CXX", "").strip()
     for command in [wanted] if wanted else ["g++", "clang++", "c++"]:
         words = shlex.split(command)
         if shutil.which(words[0]):
@@ -208,7 +219,7 @@ def run(work, stream=None):
         for line in process.stdout:
             if step := re.match(r"\[\d+/\d+\] (.*)", line):
                 progress.finished(step[1])
-            elif not line.startswith("ninja: "):
+            elif not line.startswith("ninja: ") or line.startswith("ninja: error: "):
                 said.append(line)
         if process.wait():
             raise BuildError("".join(said).strip())

@@ -53,10 +53,12 @@ FILES = {
 
 @pytest.fixture
 def project(tmp_path):
+    """In a folder with what Make, Ninja and the shell take for something else."""
+    root = tmp_path / "my $HOME #1"
     for name, text in FILES.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    return tmp_path
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
 
 
 @pytest.fixture
@@ -421,6 +423,32 @@ def test_a_wrong_cxx_is_named(project, monkeypatch):
     monkeypatch.setenv("CXX", "no-such-compiler")
     with pytest.raises(localbuild.BuildError, match="CXX is no-such-compiler not found"):
         build(project)
+
+
+def test_what_ninja_itself_has_against_a_build_is_shown(project):
+    build(project)
+    work = project / "build-ext" / "cpu"
+    with open(work / "build.ninja", "a") as file:
+        file.write("build never: compile no-such-source.cpp\ndefault never\n")
+    with pytest.raises(localbuild.BuildError, match=r"ninja: error: .*no-such-source.cpp.* missing"):
+        ninjafile.run(work)
+
+
+def test_a_place_that_cannot_be_written_to_is_named(project, monkeypatch, capsys):
+    (project / "build-ext").touch()         # in the way of a folder: as for a read-only disk, the system says no
+    monkeypatch.setattr(localbuild, "ROOT", project)
+    assert cli.main(["build"]) == 1
+    assert re.match(r".*build-ext/cpu: Not a directory; a build writes to build-ext/ and build/ of ",
+                    capsys.readouterr().err)
+
+
+def test_ctrl_c_is_answered_in_one_line(monkeypatch, capsys):
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(localbuild, "_build", interrupted)
+    assert cli.main(["build"]) == 130
+    assert capsys.readouterr().err == "\nfp8lab build: stopped\n"
 
 
 def test_findings_in_build_toml_stop_the_build(project):
