@@ -1,7 +1,7 @@
 """Write the core's handlers from the table: one C function for each row of isa/, and the lists of them.
 
 A handler is the row's meaning inside its family's frame: fetch sources, run the meaning for the wave or for each lane,
-put the result. The frames are here; the functions they call are in operands.h, access.h, move.h and mfma.h.
+put the result. The frames are here; the functions they call are in operands.h, access.h and mfma.h.
 """
 
 from fp8lab.gfx942.isa import BY_NAME
@@ -37,7 +37,7 @@ def sources(parts=5):
     groups |= {str(i): others[i * size : (i + 1) * size] for i in range(parts)}
     files = {}
     for name, group in groups.items():
-        include = "mfma.h" if name == "matrix" else "move.h"
+        include = "mfma.h" if name == "matrix" else "access.h"
         functions = "\n".join(function for op in group for function in _functions(op))
         files[f"handlers_{name}.c"] = (
             f'{_header(f"handlers, part {name}")}#include "control.h"\n#include "{include}"\n'
@@ -325,6 +325,7 @@ def _move(op, meaning, kind, type, data):
         ]
     c = C_TYPES[type]
     read = f"{c} m = 0; if (at.host[l]) memcpy(&m, at.host[l], sizeof m);"
+    changes = "changed |= (u64)(memcmp(at.host[l], &m, sizeof m) != 0) << l;"
     write = "memcpy(at.host[l], &m, sizeof m);"
     if kind == "load":
         return [
@@ -334,7 +335,9 @@ def _move(op, meaning, kind, type, data):
     if kind == "store":
         return [
             f"const u32* D = w->v[{data} - VGPR];",
-            f"EACH_ACTIVE(at.lanes) if (at.host[l]) {{ u32 d = D[l]; {c} m; {meaning}; {write} }}",
+            "u64 changed = 0;",
+            f"EACH_ACTIVE(at.lanes) if (at.host[l]) {{ u32 d = D[l]; {c} m; {meaning}; {changes} {write} }}",
+            "note_stored(w, &at, changed);",
         ]
     if kind == "lds_dma":
         return [f"EACH_ACTIVE(at.lanes) {{ {read} u32 d; {meaning}; store_to_lds(w, in, &at, (u32)l, d); }}"]

@@ -1,10 +1,10 @@
-// The machine: waves, workgroups and the threads that run them. device.py calls core_launch(); nothing else is
-// exported.
+// The machine: waves, workgroups and the threads that run them. What is exported is
+// at the end.
 //
 // A workgroup runs on one host thread. Its waves take turns: each runs until it ends, waits at a barrier, sleeps, or
 // has used up its slice. A workgroup that makes no progress for a slice, because it spins on a flag that another
-// workgroup will set, is parked and another one runs; if every workgroup spins and nothing is stored any more, that is
-// a hang.
+// workgroup will set, is parked and another one runs; if every workgroup spins and memory does not change any more,
+// that is a hang, and so is a wave that runs past the limit of steps.
 #include <fenv.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -15,7 +15,13 @@
 #include "control.h"
 #include "handlers.inc"
 
-enum { SLICE = 20000 };  // instructions a wave runs before the next one of its workgroup gets a turn
+enum {
+    SLICE = 20000,  // instructions a wave runs before the next one of its workgroup gets a turn
+    CHUNK = 500     // and before it looks whether the launch is over
+};
+static int is_over(const Launch* launch) {
+    return __atomic_load_n(&launch->failed, __ATOMIC_RELAXED) || __atomic_load_n(&launch->stop, __ATOMIC_RELAXED);
+}
 
 void report(Wave* w, const Ins* in, u32 kind, u32 lane, u64 address, u32 size, u32 other) {
     Launch* launch = w->launch;
@@ -43,8 +49,9 @@ void report(Wave* w, const Ins* in, u32 kind, u32 lane, u64 address, u32 size, u
         if (needs[kind] && !(launch->checks & needs[kind])) return;
     }
     pthread_mutex_lock(launch->lock);
-    // one entry for each kind of trouble at each instruction: the first case, and how often it came
-    for (u32 i = 0; i < launch->finding_count; i++) {
+    // one entry for each kind of trouble at each instruction: the first case, and how often it came. Of a hang, one for
+    // each wave
+    for (u32 i = 0; i < launch->finding_count && kind != FOUND_HANG; i++) {
         Finding* f = &launch->findings[i];
         if (f->kind == kind && f->instruction == at) {
             f->count++;
@@ -52,7 +59,7 @@ void report(Wave* w, const Ins* in, u32 kind, u32 lane, u64 address, u32 size, u
             return;
         }
     }
-    if (launch->finding_count < launch->finding_limit) {
+    if (launch->finding_count < (kind == FOUND_HANG ? launch->finding_room : launch->finding_limit)) {
         Workgroup* g = w->group;
         launch->findings[launch->finding_count++] =
             (Finding){kind, at, {g->id[0], g->id[1], g->id[2]}, w->id, lane, other, size, 1, address};
@@ -110,31 +117,27 @@ static void start_wave(Wave* w, Workgroup* g, u32 id, u32 (*registers)[LANES]) {
     }
 }
 
-// A workgroup's memory: the same size for all of a launch, so that one that has ended leaves it to the next.
-static Workgroup* make_workgroup(Launch* launch) {
+static Workgroup* start_workgroup(Launch* launch, u32 linear) {
     Workgroup* g = calloc(1, sizeof *g);
     u32 threads = launch->block[0] * launch->block[1] * launch->block[2];
-    g->launch = launch, g->waves = (threads + LANES - 1) / LANES;
-    g->registers = aligned_alloc(64, (size_t)g->waves * 512 * sizeof(u32[LANES]));
-    g->wave = aligned_alloc(64, (g->waves * sizeof(Wave) + 63) & ~(size_t)63);
-    g->lds = malloc(launch->lds_bytes + 64);
-    if (launch->checks & (CHECK_LDS | CHECK_WAITS | CHECK_UNINITIALISED)) make_history(g);
-    return g;
-}
-static void free_workgroup(Workgroup* g) {
-    free(g->registers), free(g->wave), free(g->lds), free(g->scratch);
-    free_history(&g->history), free(g);
-}
-static void start_workgroup(Workgroup* g, u32 linear) {
-    Launch* launch = g->launch;
-    g->linear = linear, g->epoch = 1, g->idle = 0;
+    g->launch = launch, g->linear = linear, g->epoch = 1;
     g->id[0] = linear % launch->grid[0], g->id[1] = linear / launch->grid[0] % launch->grid[1],
     g->id[2] = linear / (launch->grid[0] * launch->grid[1]);
+    g->waves = (threads + LANES - 1) / LANES;
+    size_t registers = (size_t)g->waves * 512 * sizeof(u32[LANES]),
+           wave_bytes = (g->waves * sizeof(Wave) + 63) & ~(size_t)63;
+    g->registers = aligned_alloc(64, registers);
+    g->wave = aligned_alloc(64, wave_bytes);
+    g->lds = malloc(launch->lds_bytes + 64);
     memset(g->lds, 0xcd, launch->lds_bytes + 64);
-    free(g->scratch);
-    g->scratch = calloc(1, (size_t)g->waves * LANES * launch->scratch_bytes + 1);  // much of it is never touched
-    if (g->history.write) start_history(g);
+    g->scratch = calloc(1, (size_t)g->waves * LANES * launch->scratch_bytes + 1);
+    if (launch->checks & (CHECK_LDS | CHECK_WAITS | CHECK_UNINITIALISED)) start_history(g);
     for (u32 i = 0; i < g->waves; i++) start_wave(&g->wave[i], g, i, g->registers + 512 * i);
+    return g;
+}
+static void end_workgroup(Workgroup* g) {
+    free(g->registers), free(g->wave), free(g->lds), free(g->scratch);
+    free_history(&g->history), free(g);
 }
 
 // --- running ---
@@ -191,10 +194,21 @@ static void run_careful(Wave* w, u64 budget) {
 }
 
 // Note each instruction with its LDS cycles, sectors and lines: the difference it makes to its entry of the trace.
+static int grow(Stream* stream) {  // returns whether there is room for a step more
+    u64 room = stream->room ? 2 * stream->room : 65536;
+    if (room > stream->limit) room = stream->limit;
+    Step* steps = room > stream->room ? realloc(stream->steps, room * sizeof(Step)) : 0;
+    if (steps) stream->steps = steps, stream->room = room;
+    return steps != 0;
+}
 static void run_streamed(Wave* w, u64 budget) {
     const Ins* program = w->launch->program;
     Stream* stream = w->launch->stream;
     while (budget-- && w->state == RUNNING) {
+        if (stream->count == stream->room && !grow(stream)) {
+            w->launch->hung = STREAM_LIMIT;
+            return;
+        }
         const Ins* in = w->pc++;
         u32 at = (u32)(in - program);
         Traffic before = w->traffic[at];
@@ -203,10 +217,6 @@ static void run_streamed(Wave* w, u64 budget) {
         else in->run(w, in);
         w->executed++;
         const Traffic* after = &w->traffic[at];
-        if (stream->count == stream->room) {
-            stream->room = stream->room ? 2 * stream->room : 65536;
-            stream->steps = realloc(stream->steps, stream->room * sizeof(Step));
-        }
         stream->steps[stream->count++] = (Step){w->group->linear,
                                                 at,
                                                 (u16)w->id,
@@ -236,16 +246,15 @@ static int release_barrier(Workgroup* g) {  // returns whether a barrier opened
     }
     if (g->history.write) settle_history(g);
     g->epoch++;
-    g->progressed = 1;
     return 1;
 }
 
-static void name_waiting_waves(Workgroup* g, u32 is_limit) {
-    for (u32 i = 0; i < g->waves; i++)
-        if (g->wave[i].state != ENDED) {
-            const Ins* at = g->wave[i].state == AT_BARRIER ? g->wave[i].pc - 1 : g->wave[i].pc;
-            report(&g->wave[i], at, FOUND_HANG, 0, g->wave[i].state == AT_BARRIER, is_limit, 0);
-        }
+static void name_waves(Workgroup* g, Hang why) {  // where each of them waits, or what it will run next
+    for (u32 i = 0; i < g->waves; i++) {
+        Wave* w = &g->wave[i];
+        int waits = w->state == AT_BARRIER;
+        if (w->state != ENDED && w->state != FAULTED) report(w, w->pc - waits, FOUND_HANG, 0, (u64)waits, why, 0);
+    }
 }
 
 // Give every wave that can run a slice. Returns ENDED when all have ended, FAULTED, or RUNNING.
@@ -260,14 +269,14 @@ static WaveState run_slice(Workgroup* g, u64* counts, Traffic* traffic) {
         if (w->state == YIELDED) w->state = RUNNING;
         if (w->state == RUNNING) {
             w->counts = counts, w->traffic = launch->trace ? traffic : 0;
-            if (launch->stream) run_streamed(w, SLICE);
-            else if (launch->checks || w->mode & 15 || w->indexed) run_careful(w, SLICE);
-            else run_plain(w, SLICE);
-            if (w->state == FAULTED) return FAULTED;
-            if (launch->step_limit && w->executed >= launch->step_limit && w->state != ENDED) {
-                name_waiting_waves(g, 1);
-                return FAULTED;
+            for (u32 left = SLICE; left && w->state == RUNNING && !is_over(launch); left -= CHUNK) {
+                if (launch->stream) run_streamed(w, CHUNK);
+                else if (launch->checks || w->mode & 15 || w->indexed) run_careful(w, CHUNK);
+                else run_plain(w, CHUNK);
+                if (launch->hung) break;
             }
+            if (launch->step_limit && w->executed >= launch->step_limit && w->state != ENDED) launch->hung = STEP_LIMIT;
+            if (w->state == FAULTED || launch->hung) return FAULTED;
             if (w->state == ENDED) g->progressed = 1;
         }
         ended += w->state == ENDED;
@@ -275,31 +284,27 @@ static WaveState run_slice(Workgroup* g, u64* counts, Traffic* traffic) {
     }
     if (ended == g->waves) return ENDED;
     release_barrier(g);
-    g->idle = g->progressed ? 0 : g->idle + (after - before);
+    g->idle = g->progressed ? 0 : after - before;
     return RUNNING;
 }
 
-// The next workgroup for a thread: a new one while the device has room, else a parked one.
-// *spare is the memory of one that has ended, or null.
-static Workgroup* next_workgroup(Launch* launch, Workgroup** spare) {
+// The next workgroup for a thread: a new one while the device has room and none is parked for long, else a parked one.
+static Workgroup* next_workgroup(Launch* launch, int prefer_new) {
     Workgroup* g = 0;
     pthread_mutex_lock(launch->lock);
-    int can_start = launch->started < launch->workgroups && launch->resident < launch->max_resident && !launch->failed;
+    int can_start = launch->started < launch->workgroups && launch->resident < launch->max_resident && !is_over(launch);
     u32 linear = 0;
-    if (can_start) {
+    if (can_start && (prefer_new || !launch->parked_first)) {
         linear = launch->order ? launch->order[launch->started] : launch->started;
         launch->started++, launch->resident++;
-    } else if (launch->parked_first && !launch->failed) {
+    } else if (launch->parked_first && !is_over(launch)) {
+        can_start = 0;
         g = launch->parked_first;
         launch->parked_first = g->next;
         if (!launch->parked_first) launch->parked_last = 0;
-    }
+    } else can_start = 0;
     pthread_mutex_unlock(launch->lock);
-    if (!can_start) return g;
-    g = *spare ? *spare : make_workgroup(launch);
-    *spare = 0;
-    start_workgroup(g, linear);
-    return g;
+    return can_start ? start_workgroup(launch, linear) : g;
 }
 static void park(Launch* launch, Workgroup* g) {
     g->next = 0;
@@ -308,16 +313,33 @@ static void park(Launch* launch, Workgroup* g) {
     launch->parked_last = g;
 }
 
+// After a slice without progress: a hang, if all workgroups on the device have had one since the last progress, and
+// together they have run for long enough.
+static int has_hung(Launch* launch, Workgroup* g, u64 seen) {
+    u64 progress = __atomic_load_n(&launch->progress, __ATOMIC_RELAXED) + 1;
+    if (progress != seen + 1) return 0;  // others still do things
+    if (launch->idle_since != progress) launch->idle_since = progress, launch->idle = launch->idle_groups = 0;
+    if (g->idle_since != progress) g->idle_since = progress, launch->idle_groups++;
+    launch->idle += g->idle;
+    return launch->idle > launch->hang_after && launch->idle_groups >= launch->resident;
+}
+
+struct Running {
+    pthread_t thread[256];
+    u32 threads, alive;
+    pthread_mutex_t lock;
+    pthread_cond_t ended;
+};
+
 static void* run_thread(void* argument) {
     Launch* launch = argument;
     u64* counts = calloc(launch->instructions, sizeof(u64));
     Traffic* traffic = calloc(launch->instructions, sizeof(Traffic));
-    Workgroup* spare = 0;
     for (;;) {
-        Workgroup* g = next_workgroup(launch, &spare);
+        Workgroup* g = next_workgroup(launch, 1);
         if (!g) {
             pthread_mutex_lock(launch->lock);
-            int over = launch->failed || (launch->finished == launch->workgroups);
+            int over = is_over(launch) || launch->finished == launch->workgroups;
             pthread_mutex_unlock(launch->lock);
             if (over) break;
             struct timespec nap = {0, 50000};  // another thread runs what is left
@@ -325,30 +347,24 @@ static void* run_thread(void* argument) {
             continue;
         }
         WaveState state;
+        u64 seen;
         for (;;) {
-            u64 seen = __atomic_load_n(&launch->progress, __ATOMIC_RELAXED);
+            seen = __atomic_load_n(&launch->progress, __ATOMIC_RELAXED);
             state = run_slice(g, counts, traffic);
-            if (state != RUNNING) break;
-            if (g->progressed) {
-                __atomic_add_fetch(&launch->progress, 1, __ATOMIC_RELAXED);
-            } else {
-                if (seen != __atomic_load_n(&launch->progress, __ATOMIC_RELAXED))
-                    g->idle = 0;  // others still do things
-                if (g->idle > launch->hang_after) state = FAULTED;
-                break;
-            }
+            if (state != RUNNING || is_over(launch)) break;
+            if (!g->progressed) break;
+            __atomic_add_fetch(&launch->progress, 1, __ATOMIC_RELAXED);
         }
         pthread_mutex_lock(launch->lock);
-        if (state == RUNNING) {
-            park(launch, g);
-        } else if (state == ENDED) {
+        if (state == RUNNING && !is_over(launch) && has_hung(launch, g, seen))
+            launch->hung = NO_PROGRESS, state = FAULTED;
+        if (state == FAULTED) __atomic_store_n(&launch->failed, 1, __ATOMIC_RELAXED);
+        if (state == ENDED) {
             launch->finished++, launch->resident--;
             __atomic_add_fetch(&launch->progress, 1, __ATOMIC_RELAXED);
-        } else launch->failed = 1;
+        } else park(launch, g);
         pthread_mutex_unlock(launch->lock);
-        if (state == FAULTED && g->idle > launch->hang_after) name_waiting_waves(g, 0);
-        if (state != RUNNING && !spare) spare = g;
-        else if (state != RUNNING) free_workgroup(g);
+        if (state == ENDED) end_workgroup(g);
     }
     pthread_mutex_lock(launch->lock);
     for (u32 i = 0; i < launch->instructions; i++) {
@@ -356,9 +372,10 @@ static void* run_thread(void* argument) {
         u64 *sum = (u64*)&launch->traffic[i], *mine = (u64*)&traffic[i];
         for (u32 k = 0; k < sizeof(Traffic) / 8; k++) sum[k] += mine[k];
     }
+    launch->running->alive--;
+    pthread_cond_signal(&launch->running->ended);
     pthread_mutex_unlock(launch->lock);
     free(counts), free(traffic);
-    if (spare) free_workgroup(spare);
     return 0;
 }
 
@@ -388,19 +405,47 @@ EXPORT void core_prepare(Ins* program, u32 n, u32 (*splats)[2][LANES]) {
     }
 }
 EXPORT void core_free(void* p) { free(p); }
-EXPORT void core_launch(Launch* launch) {
-    pthread_t threads[256];
+// A launch in three steps, so that Python sees signals while it waits: start, wait until it is over (as often as it
+// takes; to end it early, set stop), end.
+EXPORT void core_start(Launch* launch) {
     u32 n = launch->threads < 1 ? 1 : launch->threads > 256 ? 256 : launch->threads;
     if (n > launch->workgroups) n = launch->workgroups;
-    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    launch->lock = &lock;
-    u32 started = 0;
-    for (u32 i = 1; i < n; i++) started += pthread_create(&threads[started], 0, run_thread, launch) == 0;
-    run_thread(launch);
-    for (u32 i = 0; i < started; i++) pthread_join(threads[i], 0);
+    struct Running* r = launch->running = calloc(1, sizeof *r);
+    pthread_mutex_init(&r->lock, 0), pthread_cond_init(&r->ended, 0);
+    launch->lock = &r->lock;
+    pthread_mutex_lock(&r->lock);
+    while (r->threads < n && !pthread_create(&r->thread[r->threads], 0, run_thread, launch)) r->threads++;
+    r->alive = r->threads ? r->threads : 1;
+    pthread_mutex_unlock(&r->lock);
+    if (!r->threads) run_thread(launch);
+}
+EXPORT u32 core_wait(Launch* launch, u32 milliseconds) {  // returns whether it is over
+    struct Running* r = launch->running;
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += milliseconds / 1000, until.tv_nsec += milliseconds % 1000 * 1000000;
+    if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
+    pthread_mutex_lock(&r->lock);
+    while (r->alive && !pthread_cond_timedwait(&r->ended, &r->lock, &until)) continue;
+    u32 over = !r->alive;
+    pthread_mutex_unlock(&r->lock);
+    return over;
+}
+EXPORT void core_end(Launch* launch) {
+    struct Running* r = launch->running;
+    if (!r) return;
+    for (u32 i = 0; i < r->threads; i++) pthread_join(r->thread[i], 0);
     while (launch->parked_first) {
         Workgroup* g = launch->parked_first;
         launch->parked_first = g->next;
-        free_workgroup(g);
+        if (launch->hung) name_waves(g, launch->hung);
+        end_workgroup(g);
     }
+    pthread_mutex_destroy(&r->lock), pthread_cond_destroy(&r->ended);
+    free(r);
+    launch->running = 0;
+}
+EXPORT void core_launch(Launch* launch) {
+    core_start(launch);
+    core_end(launch);
 }
