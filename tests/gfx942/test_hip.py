@@ -13,7 +13,6 @@ from gfx942_sources import CORPUS, HEAD
 from fp8lab import hardware, toolchain
 from fp8lab.environment import ROOT
 from fp8lab.gfx942 import hip
-from fp8lab.gfx942.findings import KINDS
 
 pytestmark = needs_clang
 GEMM = ROOT / "gemm"
@@ -218,9 +217,3 @@ def test_every_error_has_a_name_and_a_sentence(library):
     assert {0, 1, 2, 98, 101, 200, 209, 301, 400, 500, 600, 719, 801, 900, 901} <= set(codes)
     assert len({library.hipGetErrorString(code) for code in codes}) == len(codes)
     assert library.hipGetErrorString(54321) == b"unknown error"
-
-
-def test_the_library_calls_findings_by_the_same_names_as_python():
-    text = (Path(hip.__file__).parent / "launch.c").read_text()
-    names = text.split("kind_names[] = {")[1].split("}")[0]
-    assert tuple(name.strip().strip('"') for name in names.split(",")) == KINDS

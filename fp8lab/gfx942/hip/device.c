@@ -184,10 +184,12 @@ API hipError_t hipGetDevice(int* device) {
 API hipError_t hipSetDevice(int device) { return fail(device ? hipErrorInvalidDevice : hipSuccess); }
 API hipError_t hipSetDeviceFlags(u32 flags) { return (void)flags, hipSuccess; }
 API hipError_t hipGetDeviceFlags(u32* flags) {
+    if (!flags) return fail(hipErrorInvalidValue);
     *flags = 0;
     return hipSuccess;
 }
 API hipError_t hipDeviceGet(int* device, int number) {
+    if (!device) return fail(hipErrorInvalidValue);
     *device = 0;
     return fail(number ? hipErrorInvalidDevice : hipSuccess);
 }
@@ -197,10 +199,12 @@ API hipError_t hipDeviceGetName(char* name, int room, int device) {
     return hipSuccess;
 }
 API hipError_t hipDeviceTotalMem(size_t* size, int device) {
+    if (!size) return fail(hipErrorInvalidValue);
     *size = device ? 0 : mi300x.memory;
     return fail(device ? hipErrorInvalidDevice : hipSuccess);
 }
 API hipError_t hipDeviceComputeCapability(int* major, int* minor, int device) {
+    if (!major || !minor) return fail(hipErrorInvalidValue);
     *major = mi300x.major, *minor = mi300x.minor;
     return fail(device ? hipErrorInvalidDevice : hipSuccess);
 }
@@ -210,6 +214,7 @@ API hipError_t hipDeviceGetStreamPriorityRange(int* least, int* greatest) {
     return hipSuccess;
 }
 API hipError_t hipDeviceCanAccessPeer(int* can, int device, int peer) {
+    if (!can) return fail(hipErrorInvalidValue);
     *can = 0;
     return fail(device || peer ? hipErrorInvalidDevice : hipSuccess);
 }
@@ -219,3 +224,26 @@ API hipError_t hipRuntimeGetVersion(int* version) {
     return hipSuccess;
 }
 API hipError_t hipDriverGetVersion(int* version) { return hipRuntimeGetVersion(version); }
+API hipError_t hipDeviceGetPCIBusId(char* id, int room, int device) {
+    if (device || !id || room < 13) return fail(device ? hipErrorInvalidDevice : hipErrorInvalidValue);
+    snprintf(id, (size_t)room, "%04x:%02x:%02x.0", mi300x.pci_domain, mi300x.pci_bus, mi300x.pci_device);
+    return hipSuccess;
+}
+API hipError_t hipDeviceGetByPCIBusId(int* device, const char* id) {
+    char mine[16];
+    if (!device || !id) return fail(hipErrorInvalidValue);
+    hipDeviceGetPCIBusId(mine, sizeof mine, 0);
+    *device = 0;
+    return fail(strcmp(id, mine) ? hipErrorInvalidDevice : hipSuccess);
+}
+API hipError_t hipChooseDevice(int* device, const Properties* wished) {
+    return wished ? hipGetDevice(device) : fail(hipErrorInvalidValue);
+}
+API hipError_t hipDeviceSetCacheConfig(int config) { return (void)config, hipSuccess; }  // AMD devices have one
+API hipError_t hipDeviceGetCacheConfig(int* config) {
+    if (!config) return fail(hipErrorInvalidValue);
+    *config = 0;
+    return hipSuccess;
+}
+API hipError_t hipProfilerStart(void) { return hipSuccess; }
+API hipError_t hipProfilerStop(void) { return hipSuccess; }

@@ -1,5 +1,4 @@
-// Errors: the last one of each thread, their names and sentences, and calls that are here only to say that they are
-// not.
+// Errors: the last one of each thread, their names and sentences.
 #include <stdarg.h>
 
 #include "hip.h"
@@ -55,6 +54,7 @@ static const struct {
     {hipErrorInvalidHandle, "hipErrorInvalidHandle", "invalid resource handle"},
     {hipErrorNotFound, "hipErrorNotFound", "named symbol not found"},
     {hipErrorNotReady, "hipErrorNotReady", "device not ready"},
+    {hipErrorContextIsDestroyed, "hipErrorContextIsDestroyed", "context is destroyed"},
     {hipErrorLaunchFailure, "hipErrorLaunchFailure", "unspecified launch failure"},
     {hipErrorCooperativeLaunchTooLarge, "hipErrorCooperativeLaunchTooLarge", "too many blocks in cooperative launch"},
     {hipErrorNotSupported, "hipErrorNotSupported", "operation not supported"},
@@ -91,88 +91,3 @@ API hipError_t hipDrvGetErrorString(hipError_t e, const char** text) {
     *text = hipGetErrorString(e);
     return hipSuccess;
 }
-
-// Calls that the emulator does not have: textures, arrays, other devices and processes, graphs built by hand, linking.
-// A program that names one links and runs; the call returns hipErrorNotSupported and says so once a call.
-#define NOT_SUPPORTED(name)                                                          \
-    API hipError_t name(void) {                                                      \
-        say(#name " is not in the emulator's HIP; it returns hipErrorNotSupported"); \
-        return fail(hipErrorNotSupported);                                           \
-    }
-NOT_SUPPORTED(hipGetDeviceProperties)  // the layout before HIP 6; today's headers call hipGetDevicePropertiesR0600
-NOT_SUPPORTED(hipCtxCreate)
-NOT_SUPPORTED(hipDevicePrimaryCtxRetain)
-NOT_SUPPORTED(hipDeviceEnablePeerAccess)
-NOT_SUPPORTED(hipDeviceDisablePeerAccess)
-NOT_SUPPORTED(hipMemcpyPeer)
-NOT_SUPPORTED(hipMemcpyPeerAsync)
-NOT_SUPPORTED(hipIpcGetMemHandle)
-NOT_SUPPORTED(hipIpcOpenMemHandle)
-NOT_SUPPORTED(hipIpcCloseMemHandle)
-NOT_SUPPORTED(hipIpcGetEventHandle)
-NOT_SUPPORTED(hipIpcOpenEventHandle)
-NOT_SUPPORTED(hipImportExternalMemory)
-NOT_SUPPORTED(hipImportExternalSemaphore)
-NOT_SUPPORTED(hipMemAddressReserve)
-NOT_SUPPORTED(hipMemAddressFree)
-NOT_SUPPORTED(hipMemCreate)
-NOT_SUPPORTED(hipMemRelease)
-NOT_SUPPORTED(hipMemMap)
-NOT_SUPPORTED(hipMemUnmap)
-NOT_SUPPORTED(hipMemSetAccess)
-NOT_SUPPORTED(hipMemGetAllocationGranularity)
-NOT_SUPPORTED(hipMemPoolCreate)
-NOT_SUPPORTED(hipMemPoolDestroy)
-NOT_SUPPORTED(hipMemPoolSetAttribute)
-NOT_SUPPORTED(hipMemPoolGetAttribute)
-NOT_SUPPORTED(hipMallocFromPoolAsync)
-NOT_SUPPORTED(hipDeviceGetDefaultMemPool)
-NOT_SUPPORTED(hipDeviceGetMemPool)
-NOT_SUPPORTED(hipDeviceSetMemPool)
-NOT_SUPPORTED(hipMalloc3D)
-NOT_SUPPORTED(hipMalloc3DArray)
-NOT_SUPPORTED(hipMallocArray)
-NOT_SUPPORTED(hipFreeArray)
-NOT_SUPPORTED(hipMemcpy3D)
-NOT_SUPPORTED(hipMemcpy3DAsync)
-NOT_SUPPORTED(hipMemcpyToArray)
-NOT_SUPPORTED(hipMemcpyFromArray)
-NOT_SUPPORTED(hipMemcpy2DToArray)
-NOT_SUPPORTED(hipMemcpy2DFromArray)
-NOT_SUPPORTED(hipMemset3D)
-NOT_SUPPORTED(hipCreateTextureObject)
-NOT_SUPPORTED(hipDestroyTextureObject)
-NOT_SUPPORTED(hipCreateSurfaceObject)
-NOT_SUPPORTED(hipDestroySurfaceObject)
-NOT_SUPPORTED(hipBindTexture)
-NOT_SUPPORTED(hipModuleGetTexRef)
-NOT_SUPPORTED(hipLinkCreate)
-NOT_SUPPORTED(hipLinkAddData)
-NOT_SUPPORTED(hipLinkComplete)
-NOT_SUPPORTED(hipLaunchCooperativeKernelMultiDevice)
-NOT_SUPPORTED(hipExtLaunchKernel)
-NOT_SUPPORTED(hipExtModuleLaunchKernel)
-NOT_SUPPORTED(hipExtStreamCreateWithCUMask)
-NOT_SUPPORTED(hipStreamWaitValue32)
-NOT_SUPPORTED(hipStreamWaitValue64)
-NOT_SUPPORTED(hipStreamWriteValue32)
-NOT_SUPPORTED(hipStreamWriteValue64)
-NOT_SUPPORTED(hipStreamUpdateCaptureDependencies)
-NOT_SUPPORTED(hipGraphCreate)
-NOT_SUPPORTED(hipGraphClone)
-NOT_SUPPORTED(hipGraphAddKernelNode)
-NOT_SUPPORTED(hipGraphAddMemcpyNode)
-NOT_SUPPORTED(hipGraphAddMemcpyNode1D)
-NOT_SUPPORTED(hipGraphAddMemsetNode)
-NOT_SUPPORTED(hipGraphAddHostNode)
-NOT_SUPPORTED(hipGraphAddEmptyNode)
-NOT_SUPPORTED(hipGraphAddChildGraphNode)
-NOT_SUPPORTED(hipGraphAddDependencies)
-NOT_SUPPORTED(hipGraphGetEdges)
-NOT_SUPPORTED(hipGraphGetRootNodes)
-NOT_SUPPORTED(hipGraphKernelNodeGetParams)
-NOT_SUPPORTED(hipGraphKernelNodeSetParams)
-NOT_SUPPORTED(hipGraphExecKernelNodeSetParams)
-NOT_SUPPORTED(hipGraphExecUpdate)
-NOT_SUPPORTED(hipGraphDebugDotPrint)
-NOT_SUPPORTED(hipUserObjectCreate)

@@ -25,6 +25,7 @@ enum {
     hipErrorInvalidHandle = 400,
     hipErrorNotFound = 500,
     hipErrorNotReady = 600,
+    hipErrorContextIsDestroyed = 709,
     hipErrorLaunchFailure = 719,
     hipErrorCooperativeLaunchTooLarge = 720,
     hipErrorNotSupported = 801,
@@ -106,6 +107,13 @@ hipError_t submit(hipStream_t stream, Work work);
 hipError_t run_work(const Work* work);
 hipError_t run_kernel(const Work* work);
 
+// --- handles ---
+typedef enum { STREAM, EVENT, MODULE, FUNCTION, GRAPH } HandleKind;
+void* handle_made(HandleKind kind, void* handle);       // returns it
+int handle_lives(HandleKind kind, const void* handle);  // whether it was made and not ended
+int handle_ended(HandleKind kind, const void* handle);  // whether it lived until now
+static inline int no_stream(hipStream_t s) { return (u64)s > 2 && !handle_lives(STREAM, s); }  // 0-2 are always there
+
 hipError_t fail(hipError_t error);         // note it as the thread's last error
 hipError_t refuse_while_capturing(void);   // for calls that a stream capture forbids
 hipError_t device_runs_gfx942(int asked);  // or why not; asked: whether code for it was looked for before
@@ -113,6 +121,7 @@ void note_failure(hipError_t error);       // of a kernel: the next synchronisat
 void say(const char* format, ...) __attribute__((format(printf, 1, 2)));  // one sentence on stderr
 Function* registered_function(const void* host, hipError_t* error);
 u32 memory_ranges(Range** ranges, u32 more);  // of the allocations, unsorted, with room for `more`
-int in_an_image(const void* p, size_t size);  // whether these bytes are a loaded code object's
+int run_python(const char* module, const char* in, const char* out);  // its main(in, out); the exit code
+int in_an_image(const void* p, size_t size);                          // whether these bytes are a loaded code object's
 u32 workgroups_per_cu(const KernelEntry* kernel, u64 lanes, u64 dynamic_lds);
 extern pthread_mutex_t memory_lock;

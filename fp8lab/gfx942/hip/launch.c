@@ -11,37 +11,42 @@ void core_launch(Launch* launch);
 static pthread_mutex_t launch_lock = PTHREAD_MUTEX_INITIALIZER;  // one kernel at a time
 
 static u32 wanted_checks(void) {
+    static int said;
     const char* text = getenv("FP8LAB_HIP_CHECKS");
+    if (text && strcmp(text, "none") && strcmp(text, "all") && !said++)
+        say("FP8LAB_HIP_CHECKS is '%s', needs all or none; taken as all", text);
     return text && strcmp(text, "none") ? 127 : 0;
 }
-static const char* const kind_names[] = {"global-out-of-bounds",
-                                         "lds-out-of-bounds",
-                                         "scratch-out-of-bounds",
-                                         "misaligned",
-                                         "lds-race",
-                                         "lds-same-value",
-                                         "missing-wait",
-                                         "uninitialised-register",
-                                         "uninitialised-lds",
-                                         "missing-wait-states",
-                                         "barrier-divergence",
-                                         "trap",
-                                         "lds-write-not-waited",
-                                         "hang",
-                                         "bad-jump",
-                                         "unsupported"};
-
+// explain.py puts findings into the words that Python's users read: it gets what they are about, and their bytes.
 static void print_findings(const Function* f, const Launch* launch) {
-    const u64* texts = table(f->module, f->kernel->texts);
-    for (u32 i = 0; i < launch->finding_count; i++) {
-        const Finding* x = &launch->findings[i];
-        int known = x->instruction < launch->instructions;
-        say("%s at 0x%llx, %u bytes; kernel %s, workgroup (%u, %u, %u), wave %u, lane %u, at 0x%x: %s, %u times",
-            kind_names[x->kind], (unsigned long long)x->address, x->size,
-            (const char*)table(f->module, f->kernel->name), x->workgroup[0], x->workgroup[1], x->workgroup[2], x->wave,
-            x->lane, known ? launch->program[x->instruction].address : 0,
-            known ? (const char*)table(f->module, texts[x->instruction]) : "?", x->count);
+    if (!launch->finding_count) return;
+    char in[] = "/tmp/fp8lab-hip-XXXXXX", out[sizeof in + 8], line[1024];
+    int file = mkstemp(in);
+    FILE* to = file < 0 ? 0 : fdopen(file, "wb");
+    const char* name = table(f->module, f->kernel->name);
+    if (to) {
+        const u64* texts = table(f->module, f->kernel->texts);
+        fprintf(to, "%s\n%u %u %u\n", name, launch->instructions, launch->range_count, launch->finding_count);
+        for (u32 i = 0; i < launch->range_count; i++)
+            fprintf(to, "%llu %llu %u\n", (unsigned long long)launch->ranges[i].lo,
+                    (unsigned long long)launch->ranges[i].hi, launch->ranges[i].writable);
+        for (u32 i = 0; i < launch->finding_count; i++) {
+            u32 at = launch->findings[i].instruction;
+            int known = at < launch->instructions;
+            fprintf(to, "%u %s\n", known ? launch->program[at].address : 0,
+                    known ? (const char*)table(f->module, texts[at]) : "");
+        }
+        fwrite(launch->findings, sizeof(Finding), launch->finding_count, to);
+        fclose(to);
+        snprintf(out, sizeof out, "%s.out", in);
+        FILE* words = run_python("explain", in, out) ? 0 : fopen(out, "r");
+        while (words && fgets(line, sizeof line, words)) say("%.*s", (int)strcspn(line, "\n"), line);
+        if (words) fclose(words), unlink(out);
+        unlink(in);
+        if (words) return;
     }
+    say("%u findings in kernel %s, which could not be put into words: no Python or no room", launch->finding_count,
+        name);
 }
 static int by_address(const void* a, const void* b) {
     u64 x = ((const Range*)a)->lo, y = ((const Range*)b)->lo;
@@ -135,7 +140,9 @@ static hipError_t launch(const Function* f, dim3 grid, dim3 block, void** parame
                          size_t packed_size, u64 dynamic_lds, hipStream_t s) {
     const KernelEntry* k = f->kernel;
     u64 lanes = (u64)block.x * block.y * block.z, groups = (u64)grid.x * grid.y * grid.z;
-    int empty = !lanes || !groups, large = block.x > 1024 || block.y > 1024 || block.z > 1024 || groups >> 32;
+    u64 in_x = (u64)grid.x * block.x, in_y = (u64)grid.y * block.y, in_z = (u64)grid.z * block.z;
+    int large = block.x > 1024 || block.y > 1024 || block.z > 1024 || groups >> 32 || (in_x | in_y | in_z) >> 32;
+    int empty = !lanes || !groups;
     if (empty || large || lanes > k->workgroup_size) return fail(hipErrorInvalidConfiguration);
     if (k->lds + dynamic_lds > MAX_LDS || (k->visible_arguments && !parameters && !packed))
         return fail(hipErrorInvalidValue);
@@ -162,7 +169,7 @@ API hipError_t hipModuleLaunchKernel(Function* f, u32 gx, u32 gy, u32 gz, u32 bx
         if (extra[i] == (void*)1) packed = extra[i + 1];
         if (extra[i] == (void*)2) size = *(size_t*)extra[i + 1];
     }
-    if (!f) return fail(hipErrorInvalidHandle);
+    if (!handle_lives(FUNCTION, f)) return fail(hipErrorInvalidHandle);
     return launch(f, (dim3){gx, gy, gz}, (dim3){bx, by, bz}, parameters, packed, size, lds, s);
 }
 // A cooperative launch: all of its workgroups are on the device at once.
@@ -180,7 +187,7 @@ API hipError_t hipLaunchCooperativeKernel(const void* host, dim3 grid, dim3 bloc
 }
 API hipError_t hipModuleLaunchCooperativeKernel(Function* f, u32 gx, u32 gy, u32 gz, u32 bx, u32 by, u32 bz, u32 lds,
                                                 hipStream_t s, void** parameters) {
-    if (!f) return fail(hipErrorInvalidHandle);
+    if (!handle_lives(FUNCTION, f)) return fail(hipErrorInvalidHandle);
     return launch_together(f, (dim3){gx, gy, gz}, (dim3){bx, by, bz}, parameters, lds, s);
 }
 
@@ -223,7 +230,7 @@ API hipError_t hipFuncGetAttributes(FunctionAttributes* about, const void* host)
     return fail(f ? hipSuccess : e);
 }
 API hipError_t hipFuncGetAttribute(int* value, int attribute, const Function* f) {
-    if (!value || !f || attribute < 0 || attribute > 9) return fail(hipErrorInvalidValue);
+    if (!value || !handle_lives(FUNCTION, f) || attribute < 0 || attribute > 9) return fail(hipErrorInvalidValue);
     FunctionAttributes about = attributes_of(f->kernel);
     const i32 values[] = {about.max_lanes,   (i32)about.lds_bytes, 0, (i32)about.local_bytes, about.registers,
                           about.ptx_version, about.binary_version, 0, about.max_dynamic_lds,  0};
@@ -237,7 +244,7 @@ API hipError_t hipFuncSetCacheConfig(const void* f, int config) { return (void)f
 API hipError_t hipFuncSetSharedMemConfig(const void* f, int config) { return (void)f, (void)config, hipSuccess; }
 API hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const Function* f, int lanes,
                                                                   size_t dynamic_lds) {
-    if (!blocks || !f || lanes < 1 || lanes > 1024) return fail(hipErrorInvalidValue);
+    if (!blocks || !handle_lives(FUNCTION, f) || lanes < 1 || lanes > 1024) return fail(hipErrorInvalidValue);
     *blocks = (u32)lanes > f->kernel->workgroup_size ? 0 : (int)workgroups_per_cu(f->kernel, (u64)lanes, dynamic_lds);
     return hipSuccess;
 }
@@ -254,7 +261,7 @@ API hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks
 // The largest workgroup with which a compute unit holds the most lanes, and how many of it fill the device.
 API hipError_t hipModuleOccupancyMaxPotentialBlockSize(int* groups, int* lanes, const Function* f, size_t dynamic_lds,
                                                        int limit) {
-    if (!groups || !lanes || !f) return fail(hipErrorInvalidValue);
+    if (!groups || !lanes || !handle_lives(FUNCTION, f)) return fail(hipErrorInvalidValue);
     u32 most = f->kernel->workgroup_size, best = 0;
     if (limit > 0 && (u32)limit < most) most = (u32)limit;
     *groups = *lanes = 0;

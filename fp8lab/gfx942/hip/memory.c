@@ -4,11 +4,11 @@
 
 #include "hip.h"
 
-enum { PAGE = 4096 };
+enum { PAGE = 4096, HOST_MEMORY = 1, ON_DEVICE = 2, MANAGED = 3 };  // hipMemoryType
 typedef struct {
     u8 *start, *mapped;  // mapped: null for memory that the program had and registered
     u64 size;
-    u32 type, flags;  // hipMemoryType: 1 host, 2 device, 3 managed
+    u32 type, flags;
 } Allocation;
 static Allocation* allocations;
 static u64 count, room;
@@ -51,31 +51,40 @@ u32 memory_ranges(Range** ranges, u32 more) {
     return (u32)count;
 }
 
+static u64 used_of_device(void) {
+    u64 used = 0;
+    pthread_mutex_lock(&memory_lock);
+    for (u64 i = 0; i < count; i++) used += allocations[i].type == HOST_MEMORY ? 0 : allocations[i].size;
+    pthread_mutex_unlock(&memory_lock);
+    return used;
+}
 static hipError_t allocate(void** p, size_t size, u32 type, u32 flags) {
     if (!p) return fail(hipErrorInvalidValue);
     *p = 0;
     hipError_t e = refuse_while_capturing();
     if (e || !size) return e;
-    u8* mapped = size > DEVICE_MEMORY ? MAP_FAILED
-                                      : mmap(0, size + 2 * PAGE, PROT_READ | PROT_WRITE,
-                                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    u64 left = type == HOST_MEMORY ? DEVICE_MEMORY : DEVICE_MEMORY - used_of_device();
+    u8* mapped = size > left ? MAP_FAILED
+                             : mmap(0, size + 2 * PAGE, PROT_READ | PROT_WRITE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapped == MAP_FAILED) return fail(hipErrorOutOfMemory);
     memset(mapped + PAGE, 0xa5, size < 1 << 26 ? size : 1 << 26);  // fresh device memory holds anything but zeros
     keep((Allocation){mapped + PAGE, mapped, size, type, flags});
     *p = mapped + PAGE;
     return hipSuccess;
 }
-API hipError_t hipMalloc(void** p, size_t size) { return allocate(p, size, 2, 0); }
-API hipError_t hipExtMallocWithFlags(void** p, size_t size, u32 flags) { return allocate(p, size, 2, flags); }
-API hipError_t hipMallocManaged(void** p, size_t size, u32 flags) { return allocate(p, size, 3, flags); }
-API hipError_t hipHostMalloc(void** p, size_t size, u32 flags) { return allocate(p, size, 1, flags); }
-API hipError_t hipHostAlloc(void** p, size_t size, u32 flags) { return allocate(p, size, 1, flags); }
-API hipError_t hipMallocHost(void** p, size_t size) { return allocate(p, size, 1, 0); }
-API hipError_t hipMallocAsync(void** p, size_t size, hipStream_t s) { return (void)s, allocate(p, size, 2, 0); }
+API hipError_t hipMalloc(void** p, size_t size) { return allocate(p, size, ON_DEVICE, 0); }
+API hipError_t hipExtMallocWithFlags(void** p, size_t size, u32 flags) { return allocate(p, size, ON_DEVICE, flags); }
+API hipError_t hipMallocManaged(void** p, size_t size, u32 flags) { return allocate(p, size, MANAGED, flags); }
+API hipError_t hipHostMalloc(void** p, size_t size, u32 flags) { return allocate(p, size, HOST_MEMORY, flags); }
+API hipError_t hipHostAlloc(void** p, size_t size, u32 flags) { return allocate(p, size, HOST_MEMORY, flags); }
+API hipError_t hipMallocHost(void** p, size_t size) { return allocate(p, size, HOST_MEMORY, 0); }
+API hipError_t hipMallocAsync(void** p, size_t size, hipStream_t s) { return (void)s, allocate(p, size, ON_DEVICE, 0); }
 API hipError_t hipMallocPitch(void** p, size_t* pitch, size_t width, size_t height) {
     if (!pitch) return fail(hipErrorInvalidValue);
+    if (height && width > DEVICE_MEMORY / height) return fail(hipErrorOutOfMemory);
     *pitch = (width + 255) & ~(size_t)255;
-    return allocate(p, *pitch * height, 2, 0);
+    return allocate(p, *pitch * height, ON_DEVICE, 0);
 }
 API hipError_t hipFree(void* p) {
     hipError_t e = refuse_while_capturing();
@@ -85,20 +94,36 @@ API hipError_t hipHostFree(void* p) { return hipFree(p); }
 API hipError_t hipFreeHost(void* p) { return hipFree(p); }
 API hipError_t hipFreeAsync(void* p, hipStream_t s) { return (void)s, hipFree(p); }
 API hipError_t hipHostRegister(void* p, size_t size, u32 flags) {
-    if (!p || !size) return fail(hipErrorInvalidValue);
-    keep((Allocation){p, 0, size, 1, flags});
+    if (!p || !size || (u64)p + size < size) return fail(hipErrorInvalidValue);
+    keep((Allocation){p, 0, size, HOST_MEMORY, flags});
     return hipSuccess;
 }
 API hipError_t hipHostUnregister(void* p) { return release(p, 1); }
 API hipError_t hipHostGetDevicePointer(void** device, void* host, u32 flags) {
     (void)flags;
+    if (!device) return fail(hipErrorInvalidValue);
     *device = host;
     return fail(holding(host) ? hipSuccess : hipErrorInvalidValue);
 }
 API hipError_t hipMemGetInfo(size_t* available, size_t* total) {
-    u64 used = 0;
-    for (u64 i = 0; i < count; i++) used += allocations[i].size;
-    *total = DEVICE_MEMORY, *available = *total - used;
+    if (available) *available = DEVICE_MEMORY - used_of_device();
+    if (total) *total = DEVICE_MEMORY;
+    return hipSuccess;
+}
+API hipError_t hipMemGetAddressRange(void** start, size_t* size, void* p) {
+    Allocation* a = holding(p);
+    if (!a) return fail(hipErrorNotFound);
+    if (start) *start = a->start;
+    if (size) *size = a->size;
+    return hipSuccess;
+}
+API hipError_t hipMemPtrGetInfo(void* p, size_t* size) {
+    return size ? hipMemGetAddressRange(0, size, p) : fail(hipErrorInvalidValue);
+}
+API hipError_t hipHostGetFlags(u32* flags, void* host) {
+    Allocation* a = holding(host);
+    if (!flags || !a || a->type != HOST_MEMORY) return fail(hipErrorInvalidValue);
+    *flags = a->flags;
     return hipSuccess;
 }
 API hipError_t hipMemPrefetchAsync(const void* p, size_t size, int device, hipStream_t s) {
@@ -117,26 +142,44 @@ API hipError_t hipPointerGetAttributes(PointerAttributes* about, const void* p) 
     if (!about || !p) return fail(hipErrorInvalidValue);
     Allocation* a = holding(p);
     if (!a) return fail(hipErrorInvalidValue);
-    *about = (PointerAttributes){(i32)a->type, 0, (void*)p, a->type == 2 ? 0 : (void*)p, a->type == 3, a->flags};
+    *about = (PointerAttributes){(i32)a->type,       0,       (void*)p, a->type == ON_DEVICE ? 0 : (void*)p,
+                                 a->type == MANAGED, a->flags};
     return hipSuccess;
 }
 
 // --- copies and fills ---
+// Whether bytes begin in an allocation and do not end in it.
+static int past_the_end(const void* p, size_t size) {
+    pthread_mutex_lock(&memory_lock);
+    Allocation* a = holding(p);
+    int past = a && size > (size_t)(a->start + a->size - (u8*)p);
+    pthread_mutex_unlock(&memory_lock);
+    return past;
+}
 // Whether a pointer that is said to be the device's does not lie in one allocation or one code object, all of it.
 static int outside(const void* p, size_t size) {
     pthread_mutex_lock(&memory_lock);
-    Allocation* a = holding(p);
-    int out = !a || (u8*)p + size > a->start + a->size;
+    int known = holding(p) != 0;
     pthread_mutex_unlock(&memory_lock);
-    return out && !in_an_image(p, size);
+    return known ? past_the_end(p, size) : !in_an_image(p, size);
+}
+// Bytes from the first to the last of rows; the largest number if there are more than numbers.
+static size_t span(size_t rows, size_t pitch, size_t width) {
+    size_t bytes;
+    int over = __builtin_mul_overflow(rows - 1, pitch, &bytes) | __builtin_add_overflow(bytes, width, &bytes);
+    return over ? ~(size_t)0 : bytes;
 }
 static hipError_t copy(Work w, int kind, hipStream_t s) {
     if (!w.copy.width || !w.copy.height) return hipSuccess;
     if (!w.copy.to || !w.copy.from || kind < 0 || kind > FROM_THE_POINTERS || w.copy.width > w.copy.to_pitch ||
         w.copy.width > w.copy.from_pitch)
         return fail(hipErrorInvalidValue);
-    size_t to = (w.copy.height - 1) * w.copy.to_pitch + w.copy.width,
-           from = (w.copy.height - 1) * w.copy.from_pitch + w.copy.width;
+    size_t to = span(w.copy.height, w.copy.to_pitch, w.copy.width),
+           from = span(w.copy.height, w.copy.from_pitch, w.copy.width);
+    int guess = kind == FROM_THE_POINTERS;
+    if (to > DEVICE_MEMORY || from > DEVICE_MEMORY ||
+        (guess && (past_the_end(w.copy.to, to) || past_the_end(w.copy.from, from))))
+        return fail(hipErrorInvalidValue);
     if (((kind == HOST_TO_DEVICE || kind == DEVICE_TO_DEVICE) && outside(w.copy.to, to)) ||
         ((kind == DEVICE_TO_HOST || kind == DEVICE_TO_DEVICE) && outside(w.copy.from, from)))
         return fail(hipErrorInvalidValue);
@@ -171,13 +214,13 @@ API hipError_t hipMemcpy2D(void* to, size_t to_pitch, const void* from, size_t f
 
 static hipError_t fill(void* p, u32 value, size_t each, size_t width, size_t pitch, size_t height, hipStream_t s) {
     if (!width || !height) return hipSuccess;
-    if (width * each > pitch || outside(p, (height - 1) * pitch + width * each)) return fail(hipErrorInvalidValue);
+    if (width > pitch / each || outside(p, span(height, pitch, width * each))) return fail(hipErrorInvalidValue);
     return submit(s, (Work){FILL, .fill = {p, value, pitch, each, width, height}});
 }
-#define MEMSET(name, type, each)                                                                        \
-    API hipError_t name(void* p, type x, size_t n) { return fill(p, (u32)x, each, n, n * each, 1, 0); } \
-    API hipError_t name##Async(void* p, type x, size_t n, hipStream_t s) {                              \
-        return fill(p, (u32)x, each, n, n * each, 1, s);                                                \
+#define MEMSET(name, type, each)                                                                          \
+    API hipError_t name(void* p, type x, size_t n) { return fill(p, (u32)x, each, n, ~(size_t)0, 1, 0); } \
+    API hipError_t name##Async(void* p, type x, size_t n, hipStream_t s) {                                \
+        return fill(p, (u32)x, each, n, ~(size_t)0, 1, s);                                                \
     }
 MEMSET(hipMemset, int, 1)
 MEMSET(hipMemsetD8, u8, 1)

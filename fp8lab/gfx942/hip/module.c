@@ -14,11 +14,11 @@ static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
 static Module* modules[1024];
 static u32 module_count;
 
-// prepare.py's exit code: 0, 1 for a file that is no code object (it has said why), 3 for one without gfx942 code.
-static int run_prepare(const char* in, const char* out) {
-    static char code[] = "import sys; sys.path.insert(0, '" PACKAGE
-                         "'); from fp8lab.gfx942.hip.prepare import main; sys.exit(main(*sys.argv[1:]))";
-    char* arguments[] = {(char*)PYTHON, (char*)"-c", code, (char*)in, (char*)out, 0};
+int run_python(const char* module, const char* in, const char* out) {
+    static char code[] = "import importlib, sys; sys.path.insert(0, '" PACKAGE
+                         "'); name, *files = sys.argv[1:];"
+                         "sys.exit(importlib.import_module('fp8lab.gfx942.hip.' + name).main(*files))";
+    char* arguments[] = {(char*)PYTHON, (char*)"-c", code, (char*)module, (char*)in, (char*)out, 0};
     pid_t child;
     int status;
     if (posix_spawn(&child, PYTHON, 0, 0, arguments, environ)) return 1;
@@ -48,7 +48,8 @@ static Module* load_module(const void* image, u64 size, hipError_t* error) {
     snprintf(out, sizeof out, "%s.out", in);
     int written = write(file, image, size) == (ssize_t)size;
     close(file);
-    int code = written ? run_prepare(in, out) : 1;
+    // 1 for a file that is no code object (prepare.py has said why), 3 for one without gfx942 code
+    int code = written ? run_python("prepare", in, out) : 1;
     Module* module = code == 0 ? read_tables(out) : 0;
     unlink(in), unlink(out);
     *error = module ? hipSuccess : code == 3 ? hipErrorNoBinaryForGpu : hipErrorInvalidImage;
@@ -59,11 +60,12 @@ static Module* load_module(const void* image, u64 size, hipError_t* error) {
         memcpy(module->image + relocations[i][0], &address, 8);
     }
     if (module_count < sizeof modules / sizeof *modules) modules[module_count++] = module;
-    return module;
+    return handle_made(MODULE, module);
 }
 int in_an_image(const void* p, size_t size) {
     for (u32 i = 0; i < module_count; i++)
-        if ((u8*)p >= modules[i]->image && (u8*)p + size <= modules[i]->image + modules[i]->header->image_size)
+        if ((u8*)p >= modules[i]->image && size <= modules[i]->header->image_size &&
+            (u64)((u8*)p - modules[i]->image) <= modules[i]->header->image_size - size)
             return 1;
     return 0;
 }
@@ -76,7 +78,7 @@ static Function* find_function(Module* module, const char* name) {
         if (!strcmp(table(module, kernels[i].name), name)) {
             Function* f = calloc(1, sizeof *f);
             f->module = module, f->kernel = &kernels[i], f->next = module->functions;
-            return module->functions = f;
+            return module->functions = handle_made(FUNCTION, f);
         }
     return 0;
 }
@@ -257,11 +259,11 @@ API hipError_t hipModuleLoadDataEx(Module** module, const void* image, u32 n, vo
 }
 API hipError_t hipModuleLoadFatBinary(Module** module, const void* image) { return hipModuleLoadData(module, image); }
 API hipError_t hipModuleLoad(Module** module, const char* path) {
+    struct stat about;
     FILE* file = module && path ? fopen(path, "rb") : 0;
     if (!file) return fail(module && path ? hipErrorFileNotFound : hipErrorInvalidValue);
-    fseek(file, 0, SEEK_END);
-    long size = ftell(file);
-    rewind(file);
+    long size = fstat(fileno(file), &about) || !S_ISREG(about.st_mode) ? 0 : (long)about.st_size;
+    if (!size) say("%s is %s, so no code object", path, S_ISDIR(about.st_mode) ? "a folder" : "an empty file");
     u8* data = malloc((size_t)size + 1);
     size_t got = fread(data, 1, (size_t)size, file);
     fclose(file);
@@ -271,12 +273,14 @@ API hipError_t hipModuleLoad(Module** module, const char* path) {
 }
 API hipError_t hipModuleUnload(Module* module) {
     if (!module) return fail(hipErrorInvalidHandle);
+    if (!handle_ended(MODULE, module)) return fail(hipErrorNotFound);
     pthread_mutex_lock(&load_lock);
     for (u32 i = 0; i < module_count; i++)
         if (modules[i] == module) modules[i] = modules[--module_count];
     pthread_mutex_unlock(&load_lock);
     while (module->functions) {
         Function* next = module->functions->next;
+        handle_ended(FUNCTION, module->functions);
         free(module->functions);
         module->functions = next;
     }
@@ -285,9 +289,11 @@ API hipError_t hipModuleUnload(Module* module) {
 }
 API hipError_t hipModuleGetFunction(Function** function, Module* module, const char* name) {
     if (!function || !name) return fail(hipErrorInvalidValue);
-    *function = module ? find_function(module, name) : 0;
-    return fail(*function ? hipSuccess : module ? hipErrorNotFound : hipErrorInvalidHandle);
+    int lives = handle_lives(MODULE, module);
+    *function = lives ? find_function(module, name) : 0;
+    return fail(*function ? hipSuccess : lives ? hipErrorNotFound : hipErrorInvalidHandle);
 }
 API hipError_t hipModuleGetGlobal(void** address, size_t* size, Module* module, const char* name) {
-    return fail(module && name ? find_variable(module, name, address, size) : hipErrorInvalidValue);
+    return fail(handle_lives(MODULE, module) && name ? find_variable(module, name, address, size)
+                                                     : hipErrorInvalidValue);
 }

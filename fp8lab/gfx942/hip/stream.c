@@ -82,9 +82,10 @@ static void add(Graph* g, Work w) {
     g->work[g->count++] = w;
 }
 hipError_t submit(hipStream_t s, Work w) {
-    Graph* capture = capture_of(s);
+    Graph* capture = no_stream(s) ? 0 : capture_of(s);
     hipError_t e = hipSuccess;
-    if (capture && capture->invalid) e = hipErrorStreamCaptureInvalidated;
+    if (no_stream(s)) e = hipErrorContextIsDestroyed;
+    else if (capture && capture->invalid) e = hipErrorStreamCaptureInvalidated;
     else if (capture) {
         add(capture, owned(w));
         s->last = capture->count;
@@ -102,6 +103,7 @@ API hipError_t hipLaunchHostFunc(hipStream_t s, void (*function)(void*), void* d
 API hipError_t hipStreamAddCallback(hipStream_t s, void (*call)(hipStream_t, hipError_t, void*), void* data,
                                     u32 flags) {
     if (!call || flags) return fail(hipErrorInvalidValue);
+    if (no_stream(s)) return fail(hipErrorContextIsDestroyed);
     if (capture_of(s)) return fail(hipErrorStreamCaptureUnsupported);
     call(s, pending_failure, data);
     return hipSuccess;
@@ -110,7 +112,7 @@ API hipError_t hipStreamAddCallback(hipStream_t s, void (*call)(hipStream_t, hip
 // --- streams ---
 API hipError_t hipStreamCreateWithPriority(hipStream_t* s, u32 flags, int priority) {
     if (!s) return fail(hipErrorInvalidValue);
-    *s = calloc(1, sizeof **s);
+    *s = handle_made(STREAM, calloc(1, sizeof **s));
     (*s)->flags = flags, (*s)->priority = priority;
     pthread_mutex_lock(&stream_lock);
     (*s)->next = streams, streams = *s;
@@ -121,17 +123,19 @@ API hipError_t hipStreamCreateWithFlags(hipStream_t* s, u32 flags) { return hipS
 API hipError_t hipStreamCreate(hipStream_t* s) { return hipStreamCreateWithPriority(s, 0, 0); }
 API hipError_t hipStreamDestroy(hipStream_t s) {
     if (!real(s)) return fail(hipErrorInvalidHandle);
+    if (no_stream(s)) return fail(hipErrorContextIsDestroyed);
     if (s->capture) return fail(hipErrorStreamCaptureUnsupported);
+    if (!handle_ended(STREAM, s)) return fail(hipErrorContextIsDestroyed);
     pthread_mutex_lock(&stream_lock);
     struct Stream** link = &streams;
-    while (*link && *link != s) link = &(*link)->next;
-    hipError_t e = *link ? hipSuccess : hipErrorInvalidHandle;
-    if (*link) *link = s->next;
+    while (*link != s) link = &(*link)->next;
+    *link = s->next;
     pthread_mutex_unlock(&stream_lock);
-    if (!e) free(s);
-    return fail(e);
+    free(s);
+    return hipSuccess;
 }
 static hipError_t finish(hipStream_t s) {  // a captured stream has not run anything: waiting for it ends its capture
+    if (no_stream(s)) return fail(hipErrorContextIsDestroyed);
     Graph* capture = capture_of(s);
     if (!capture) return settled();
     capture->invalid = 1;
@@ -140,16 +144,19 @@ static hipError_t finish(hipStream_t s) {  // a captured stream has not run anyt
 API hipError_t hipStreamSynchronize(hipStream_t s) { return finish(s); }
 API hipError_t hipStreamQuery(hipStream_t s) { return finish(s); }
 API hipError_t hipStreamGetFlags(hipStream_t s, u32* flags) {
+    if (!flags || no_stream(s)) return fail(flags ? hipErrorContextIsDestroyed : hipErrorInvalidValue);
     *flags = real(s) ? s->flags : 0;
     return hipSuccess;
 }
 API hipError_t hipStreamGetPriority(hipStream_t s, int* priority) {
+    if (!priority || no_stream(s)) return fail(priority ? hipErrorContextIsDestroyed : hipErrorInvalidValue);
     *priority = real(s) ? s->priority : 0;
     return hipSuccess;
 }
 API hipError_t hipStreamGetDevice(hipStream_t s, int* device) {
+    if (!device || no_stream(s)) return fail(device ? hipErrorContextIsDestroyed : hipErrorInvalidValue);
     *device = 0;
-    return (void)s, hipSuccess;
+    return hipSuccess;
 }
 API hipError_t hipDeviceSynchronize(void) {
     hipError_t e = refuse_while_capturing();
@@ -161,19 +168,21 @@ API hipError_t hipDeviceReset(void) {
 }
 
 // --- events ---
+static int no_event(hipEvent_t e) { return !handle_lives(EVENT, e); }
 API hipError_t hipEventCreateWithFlags(hipEvent_t* e, u32 flags) {
     if (!e) return fail(hipErrorInvalidValue);
-    *e = calloc(1, sizeof **e);
+    *e = handle_made(EVENT, calloc(1, sizeof **e));
     return (void)flags, hipSuccess;
 }
 API hipError_t hipEventCreate(hipEvent_t* e) { return hipEventCreateWithFlags(e, 0); }
 API hipError_t hipEventDestroy(hipEvent_t e) {
-    if (!e) return fail(hipErrorInvalidHandle);
+    if (!e || !handle_ended(EVENT, e)) return fail(e ? hipErrorContextIsDestroyed : hipErrorInvalidHandle);
     free(e);
     return hipSuccess;
 }
 API hipError_t hipEventRecord(hipEvent_t e, hipStream_t s) {
-    if (!e) return fail(hipErrorInvalidHandle);
+    if (no_event(e)) return fail(hipErrorInvalidHandle);
+    if (no_stream(s)) return fail(hipErrorContextIsDestroyed);
     Graph* capture = capture_of(s);
     e->capture = capture, e->stream = s, e->position = capture ? s->last : 0;
     struct timespec now;
@@ -187,7 +196,8 @@ API hipError_t hipEventRecordWithFlags(hipEvent_t e, hipStream_t s, u32 flags) {
 // In a capture, waiting for an event of it takes the waiting stream into the capture.
 API hipError_t hipStreamWaitEvent(hipStream_t s, hipEvent_t e, u32 flags) {
     (void)flags;
-    if (!e) return fail(hipErrorInvalidHandle);
+    if (no_event(e)) return fail(hipErrorInvalidHandle);
+    if (no_stream(s)) return fail(hipErrorContextIsDestroyed);
     if (!e->capture) return hipSuccess;  // it has happened
     if (!real(s)) return fail(hipErrorStreamCaptureImplicit);
     if (s->capture && s->capture != e->capture) return fail(hipErrorStreamCaptureMerge);
@@ -196,13 +206,15 @@ API hipError_t hipStreamWaitEvent(hipStream_t s, hipEvent_t e, u32 flags) {
     return hipSuccess;
 }
 API hipError_t hipEventSynchronize(hipEvent_t e) {
-    return e ? e->capture ? fail(hipErrorCapturedEvent) : settled() : fail(hipErrorInvalidHandle);
+    if (no_event(e)) return fail(hipErrorInvalidHandle);
+    return e->capture ? fail(hipErrorCapturedEvent) : settled();
 }
 API hipError_t hipEventQuery(hipEvent_t e) {  // one that was never recorded has nothing to wait for
-    return fail(!e ? hipErrorInvalidHandle : e->capture ? hipErrorCapturedEvent : hipSuccess);
+    return fail(no_event(e) ? hipErrorInvalidHandle : e->capture ? hipErrorCapturedEvent : hipSuccess);
 }
 API hipError_t hipEventElapsedTime(float* ms, hipEvent_t from, hipEvent_t to) {  // of the emulation, not of a GPU
-    if (!ms || !from || !to || !from->recorded || !to->recorded) return fail(hipErrorInvalidHandle);
+    if (!ms) return fail(hipErrorInvalidValue);
+    if (no_event(from) || no_event(to) || !from->recorded || !to->recorded) return fail(hipErrorInvalidHandle);
     if (from->capture || to->capture) return fail(hipErrorCapturedEvent);
     *ms = (float)(to->at_ms - from->at_ms);
     return hipSuccess;
@@ -211,6 +223,7 @@ API hipError_t hipEventElapsedTime(float* ms, hipEvent_t from, hipEvent_t to) { 
 // --- capture ---
 API hipError_t hipStreamBeginCapture(hipStream_t s, int mode) {
     if (mode < MODE_GLOBAL || mode > MODE_RELAXED) return fail(hipErrorInvalidValue);
+    if (no_stream(s)) return fail(hipErrorContextIsDestroyed);
     if (!real(s) || s->capture) return fail(hipErrorStreamCaptureUnsupported);
     s->capture = calloc(1, sizeof(Graph));
     s->capture->origin = s, s->capture->mode = mode, s->capture->id = ++graph_ids;
@@ -218,15 +231,19 @@ API hipError_t hipStreamBeginCapture(hipStream_t s, int mode) {
     captures += mode != MODE_RELAXED;
     return hipSuccess;
 }
-API hipError_t hipGraphDestroy(Graph* g) {
-    if (!g) return fail(hipErrorInvalidValue);
+static void discard(Graph* g) {
     for (u64 i = 0; i < g->count; i++) release(&g->work[i]);
     free(g->work), free(g);
+}
+API hipError_t hipGraphDestroy(Graph* g) {
+    if (!handle_ended(GRAPH, g)) return fail(hipErrorInvalidValue);
+    discard(g);
     return hipSuccess;
 }
 API hipError_t hipStreamEndCapture(hipStream_t s, Graph** graph) {
     if (!graph) return fail(hipErrorInvalidValue);
     *graph = 0;
+    if (no_stream(s)) return fail(hipErrorContextIsDestroyed);
     Graph* g = capture_of(s);
     if (!g) return fail(hipErrorInvalidValue);
     if (g->origin != s) return fail(hipErrorStreamCaptureUnmatched);
@@ -239,8 +256,8 @@ API hipError_t hipStreamEndCapture(hipStream_t s, Graph** graph) {
         }
     pthread_mutex_unlock(&stream_lock);
     captures -= g->mode != MODE_RELAXED;
-    if (e) hipGraphDestroy(g);
-    else *graph = g;
+    if (e) discard(g);
+    else *graph = handle_made(GRAPH, g);
     return fail(e);
 }
 static int status(hipStream_t s) {  // hipStreamCaptureStatus
@@ -248,19 +265,19 @@ static int status(hipStream_t s) {  // hipStreamCaptureStatus
     return g ? g->invalid ? 2 : 1 : 0;
 }
 API hipError_t hipStreamIsCapturing(hipStream_t s, int* out) {
-    if (!out) return fail(hipErrorInvalidValue);
+    if (!out || no_stream(s)) return fail(out ? hipErrorContextIsDestroyed : hipErrorInvalidValue);
     *out = status(s);
     return hipSuccess;
 }
 API hipError_t hipStreamGetCaptureInfo(hipStream_t s, int* out, unsigned long long* id) {
-    if (!out) return fail(hipErrorInvalidValue);
+    if (!out || no_stream(s)) return fail(out ? hipErrorContextIsDestroyed : hipErrorInvalidValue);
     *out = status(s);
     if (id) *id = capture_of(s) ? s->capture->id : 0;
     return hipSuccess;
 }
 API hipError_t hipStreamGetCaptureInfo_v2(hipStream_t s, int* out, unsigned long long* id, Graph** graph,
                                           void* dependencies, size_t* count) {
-    if (graph) *graph = capture_of(s);
+    if (graph) *graph = no_stream(s) ? 0 : capture_of(s);
     if (dependencies) *(void**)dependencies = 0;
     if (count) *count = 0;
     return hipStreamGetCaptureInfo(s, out, id);
@@ -274,10 +291,11 @@ API hipError_t hipThreadExchangeStreamCaptureMode(int* mode) {
 }
 
 // --- graphs: an instance is a copy of the list ---
+static int no_graph(const Graph* g) { return !handle_lives(GRAPH, g); }
 API hipError_t hipGraphInstantiateWithFlags(Graph** instance, const Graph* g, unsigned long long flags) {
     (void)flags;
-    if (!instance || !g) return fail(hipErrorInvalidValue);
-    *instance = calloc(1, sizeof **instance);
+    if (!instance || no_graph(g)) return fail(hipErrorInvalidValue);
+    *instance = handle_made(GRAPH, calloc(1, sizeof **instance));
     for (u64 i = 0; i < g->count; i++) add(*instance, owned(g->work[i]));
     return hipSuccess;
 }
@@ -288,10 +306,10 @@ API hipError_t hipGraphInstantiate(Graph** instance, const Graph* g, void* node,
 }
 API hipError_t hipGraphExecDestroy(Graph* instance) { return hipGraphDestroy(instance); }
 API hipError_t hipGraphUpload(Graph* instance, hipStream_t s) {
-    return (void)s, fail(instance ? hipSuccess : hipErrorInvalidValue);
+    return (void)s, fail(no_graph(instance) ? hipErrorInvalidValue : hipSuccess);
 }
 API hipError_t hipGraphLaunch(Graph* instance, hipStream_t s) {
-    if (!instance) return fail(hipErrorInvalidValue);
+    if (no_graph(instance)) return fail(hipErrorInvalidValue);
     for (u64 i = 0; i < instance->count; i++) {
         hipError_t e = submit(s, owned(instance->work[i]));
         if (e) return e;
@@ -299,7 +317,7 @@ API hipError_t hipGraphLaunch(Graph* instance, hipStream_t s) {
     return hipSuccess;
 }
 API hipError_t hipGraphGetNodes(Graph* g, void** nodes, size_t* count) {
-    if (!g || !count) return fail(hipErrorInvalidValue);
+    if (no_graph(g) || !count) return fail(hipErrorInvalidValue);
     for (u64 i = 0; nodes && i < *count; i++) nodes[i] = i < g->count ? &g->work[i] : 0;
     if (!nodes || *count > g->count) *count = g->count;
     return hipSuccess;
@@ -307,5 +325,10 @@ API hipError_t hipGraphGetNodes(Graph* g, void** nodes, size_t* count) {
 API hipError_t hipGraphNodeGetType(const Work* node, int* type) {
     if (!node || !type) return fail(hipErrorInvalidValue);
     *type = (int)node->kind;
+    return hipSuccess;
+}
+API hipError_t hipStreamGetId(hipStream_t s, unsigned long long* id) {
+    if (!id || no_stream(s)) return fail(id ? hipErrorContextIsDestroyed : hipErrorInvalidValue);
+    *id = (u64)s;
     return hipSuccess;
 }
