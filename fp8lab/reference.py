@@ -32,8 +32,9 @@ def gemm(a, b, a_scale, b_scale, fmt=E4M3FNUZ):
 
 
 def gemm_float32(a, b, a_scale, b_scale, fmt=E4M3FNUZ):
-    """Return the (M, N) float32 result in the op's own order: acc += (a_scale · b_scale) · dot, block after block.
+    """Return the (M, N) float32 result in the order of the CPU: acc += (a_scale · b_scale) · dot, block after block.
 
+    The GPU's larger tiles keep that order too; its 64 × 64 tiles, and parts of K, add sums of blocks at the end.
     Each of the three operations is rounded to float32. dot, the sum over one block, is exact and rounded once, so that
     the result is the same bits everywhere; hardware adds the 128 products in an order of its own, with more roundings.
 
