@@ -249,10 +249,11 @@ op("v_fract_f16", "VOP1 72", "f16 f16", "d = fract_f16(a)")
 op("v_frexp_exp_i16_f16", "VOP1 67", "i16 f16", "d = (i16)frexp_exponent(a)")
 op("v_frexp_mant_f16", "VOP1 66", "f16 f16", "d = frexp_mantissa_f32(a)")
 op("v_div_fixup_f16", "VOP3 519", "f16 f16 f16 f16", "d = div_fixup_f32(a, b, c)", keep_high=True)
-# Mixed precision: op_sel_hi says which sources are halves, op_sel which half. One rounding, at the end.
+# Mixed precision: op_sel_hi says which sources are halves, op_sel which half. A result in half is rounded twice, first
+# to float32: the guide's f32_to_f16(a * b + c), and what lets compilers use it for a float32 fma that is then narrowed.
 op("v_fma_mix_f32", "VOP3P 32", "f32 mix mix mix", "d = fmaf(a, b, c)")
-op("v_fma_mixlo_f16", "VOP3P 33", "f16 mix mix mix", "d = fma_f16(a, b, c)", keep_high=True)
-op("v_fma_mixhi_f16", "VOP3P 34", "f16hi mix mix mix", "d = fma_f16(a, b, c)")
+op("v_fma_mixlo_f16", "VOP3P 33", "f16 mix mix mix", "d = fmaf(a, b, c)", keep_high=True)
+op("v_fma_mixhi_f16", "VOP3P 34", "f16hi mix mix mix", "d = fmaf(a, b, c)")
 
 # --- conversions: to integers they cut towards zero, saturate, and turn NaN into 0 ------------------------------------
 op("v_cvt_f32_i32", "VOP1 5", "f32 i32", "d = (float)a")
