@@ -36,7 +36,7 @@ SOURCES = ROOT / "gemm"
 STUB = ROOT / "tests" / "gemm" / "hip_stub"  # a HIP runtime that counts launches; it has no hipMalloc
 BLOCKS = 8  # of K, in the launches here
 TRITON = os.environ.get("FP8LAB_TRITON")
-HOW_TO_TRITON = "pip install --no-deps --target DIR triton==3.9.0 (300 MB), then FP8LAB_TRITON=DIR make bench-isa"
+HOW_TO_TRITON = "pip install --no-deps --target DIR triton==3.9.0 (1 GB), then FP8LAB_TRITON=DIR make bench-isa"
 
 # The bars: what two rough proofs of this design reached, by layouts ("odd": any pitch) and tile.
 MOST_PASSES = {"256x256_kk": 1.08, "kk": 1.13, "256x128_mn": 1.18, "mn": 1.22, "mk": 1.20, "kn": 1.20, "odd": 1.40}

@@ -4,12 +4,13 @@ import ctypes
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from fp8lab import hipcc, toolchain
+from fp8lab import hipcc, launcher, toolchain
 from fp8lab.gfx942 import CodeObject, hip
 
 SOURCE = """
@@ -87,7 +88,7 @@ def test_host_and_device_code_of_one_file_run(source, clang):
 def test_it_compiles_with_hips_own_headers_too(source):
     headers = triton_headers()
     if not headers:
-        pytest.skip("needs the HIP 7 headers of Triton's wheel (300 MB): pip install --no-deps --target DIR "
+        pytest.skip("needs the HIP 7 headers of Triton's wheel (1 GB): pip install --no-deps --target DIR "
                     "triton==3.9.0, then FP8LAB_TRITON=DIR")
     for name in WRAPPERS:
         (source.parent / "wrappers" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -95,6 +96,13 @@ def test_it_compiles_with_hips_own_headers_too(source):
     flag = f"-I{source.parent / 'wrappers'}"
     clang = CLANGS.get("ziglang")   # the one that pip installs, if it is here
     assert run(source, flag, clang=clang, hip_include=headers) == [3 * i for i in range(100)]
+
+    sources = source.parent / "gemm"    # the launcher, with one row of its table, as each takes seconds
+    shutil.copytree(launcher.GEMM, sources)
+    (sources / "gemm_configs.h").write_text(launcher.table(["gemm_64x64_kk"]))
+    hipcc.compile_object(sources / "gemm_launcher.hip", sources / "launcher.o", ["gfx942"],
+                         [*launcher.FLAGS, flag], clang=clang, hip_include=headers)
+    assert b"gemm_64x64_kk" in (sources / "launcher.o").read_bytes()
 
 
 def test_what_was_read_is_listed_for_ninja(source):
