@@ -24,6 +24,7 @@ import numpy as np
 from fp8lab.gfx942 import CodeObject, CodeObjectError, DecodeError, Device, KernelFault
 from fp8lab.gfx942.core.build import CoreBuildError
 from fp8lab.gfx942.device import STEP_LIMIT
+from fp8lab.gfx942.findings import dropped_text
 
 
 def configure(parser):
@@ -153,6 +154,8 @@ def _run(kernel, args):
     print(f"{kernel.name}: {ran} wave instructions in {done.seconds:.3f} s, {found} findings")
     for finding in done.findings:
         print(f"  {finding}")
+    if done.findings_dropped:
+        print(f"  {dropped_text(done.findings_dropped)}")
     if args.counts:
         for name, count in sorted(done.counts.items(), key=lambda item: -item[1]):
             print(f"{count:12d}  {name}")

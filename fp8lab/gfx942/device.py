@@ -20,7 +20,7 @@ import numpy as np
 from fp8lab.gfx942.arguments import Memory, pack, whole
 from fp8lab.gfx942.codeobject import Kernel
 from fp8lab.gfx942.core import build
-from fp8lab.gfx942.findings import FATAL, FINDING, KernelFault, parse_checks, read_findings
+from fp8lab.gfx942.findings import FATAL, FINDING, LIMIT, KernelFault, parse_checks, read_findings
 from fp8lab.gfx942.program import LaunchError, load_program, scratch_bytes
 from fp8lab.gfx942.records import RECORD
 from fp8lab.gfx942.trace import STEP, TRAFFIC, Counts, global_traffic, lds_traffic
@@ -44,9 +44,10 @@ class Run:
 
     seconds   wall time of the emulation; says nothing about a GPU's
     counts    Counts: how often each instruction ran, summed over waves
-    findings  [Finding], empty when checks="none"
+    findings  [Finding], empty when checks="none"; the first 256 kinds of trouble at different instructions
     lds       [LdsTraffic] by instruction: accesses, cycles, conflicts; empty without a trace
     memory    [GlobalTraffic] by instruction: sectors, lines, bytes; empty without a trace
+    findings_dropped  how often trouble came at yet other instructions than those in findings
     """
 
     seconds: float
@@ -54,6 +55,7 @@ class Run:
     findings: list
     lds: list = field(repr=False)
     memory: list = field(repr=False)
+    findings_dropped: int = 0
 
 
 class Device:
@@ -102,12 +104,15 @@ class Device:
         if workgroups is not None or shuffle_seed is not None:
             prepared.choose(chosen)
         seconds = prepared.run()
-        findings = prepared.findings()
+        findings, dropped = prepared.findings(), launch.findings_dropped
         if launch.failed:
-            raise KernelFault([f for f in findings if f.kind in FATAL or f.kind.endswith("out-of-bounds")] or findings)
+            raise KernelFault(
+                [f for f in findings if f.kind in FATAL or f.kind.endswith("out-of-bounds")] or findings, dropped
+            )
         instructions, traffic = prepared.program.instructions, prepared.traffic
         counts = Counts(instructions, prepared.counts)
-        return Run(seconds, counts, findings, lds_traffic(instructions, traffic), global_traffic(instructions, traffic))
+        lds, memory = lds_traffic(instructions, traffic), global_traffic(instructions, traffic)
+        return Run(seconds, counts, findings, lds, memory, dropped)
 
     def stream(self, kernel, grid, block, args, workgroups=(0,), dynamic_lds=0):
         """Return what each wave of some workgroups executes: {(workgroup, wave): STEP array}, in program order.
@@ -127,7 +132,7 @@ class Device:
         prepared.run()
         try:
             if prepared.launch.failed:
-                raise KernelFault(prepared.findings())
+                raise KernelFault(prepared.findings(), prepared.launch.findings_dropped)
             size = stream.count * STEP.itemsize
             steps = np.frombuffer(ctypes.string_at(stream.steps, size) if size else b"", STEP)
         finally:
@@ -180,8 +185,8 @@ class Device:
             hang_after=self.hang_after,
             step_limit=self.step_limit,
             workgroups=grid[0] * grid[1] * grid[2],
-            finding_limit=256,
-            finding_room=256 + _resident(threads, lds) * -(-threads // 64),
+            finding_limit=LIMIT,
+            finding_room=LIMIT + _resident(threads, lds) * -(-threads // 64),
             code_index=program.code_index.ctypes.data,
             code_words=len(program.code_index),
         )

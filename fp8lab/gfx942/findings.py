@@ -43,7 +43,9 @@ KINDS = (
     "unsupported",
 )
 NEAR = 1 << 20  # bytes: an address further from every buffer is not called after one; buffers lie so far apart
+LIMIT = 256  # findings that a launch keeps, beside the waves of a hang
 FATAL = ("trap", "hang", "bad-jump", "unsupported")
+OTHER_WROTE = 1 << 10  # core/lds_checks.h
 INTENT = ("read", "write", "atomic")
 
 
@@ -51,13 +53,15 @@ class KernelFault(RuntimeError):
     """The kernel could not go on: out of bounds with checks off, a trap, a hang, an instruction that cannot run.
 
     findings  what led to it; the message is their text
+    dropped   how many findings there was no room for
     """
 
-    def __init__(self, findings):
-        self.findings = findings
+    def __init__(self, findings, dropped=0):
+        self.findings, self.dropped = findings, dropped
         waiting = [f for f in findings if f.kind == "hang"]
         lines = [str(f) for f in findings if f.kind != "hang"]
-        super().__init__("\n".join(lines + ([_hang(waiting)] if waiting else [])))
+        lines += [_hang(waiting)] if waiting else []
+        super().__init__("\n".join(lines + ([dropped_text(dropped)] if dropped else [])))
 
 
 @dataclass(frozen=True)
@@ -133,6 +137,10 @@ def read_findings(raw, kernel, instructions, buffers):
     return found
 
 
+def dropped_text(dropped):
+    return f"and {dropped} more, at other instructions than the first {LIMIT}: a launch keeps no more"
+
+
 def _hang(waiting):
     """All waves that a hang left, those at one place in one line: which waves of which workgroups."""
     places = {}
@@ -181,8 +189,11 @@ def _message(kind, r, buffers):
             "" if other & 255 != 254 else " (several waves read it)"
         )
     if kind == "lds-same-value":
+        wave = "several waves" if other & 255 == 254 else f"wave {other & 255}"
+        if other & OTHER_WROTE:
+            return f"LDS byte {address} is written by {wave} too in the same barrier interval, with the same value"
         return (
-            f"LDS byte {address} is written by wave {other & 255} too in the same barrier interval, with the same value"
+            f"LDS byte {address} is read by {wave} in the same barrier interval; this write leaves its value as it was"
         )
     if kind == "missing-wait":
         if other == 2:

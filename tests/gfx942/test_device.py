@@ -242,7 +242,7 @@ def good_bytes():
 def test_what_is_no_code_object_says_so(tmp_path):
     with pytest.raises(FileNotFoundError):
         CodeObject.load(tmp_path / "none.co")
-    with pytest.raises(CodeObjectError, match="not a 64-bit little-endian ELF"):
+    with pytest.raises(CodeObjectError, match="a 64-bit little-endian ELF"):
         CodeObject(b"hello")
     with pytest.raises(CodeObjectError, match="made for machine 62"):
         CodeObject(good_bytes()[:18] + b"\x3e\0" + good_bytes()[20:])

@@ -8,6 +8,7 @@
 #pragma once
 #include <stdlib.h>
 
+enum { OTHER_WROTE = 1 << 10 };  // in a finding's `other`, beside a wave and an Intent: that wave has not only read
 enum { NEVER = 0, DETAILED = 0xffffffff, LAST_EPOCH = 0xfffffe };
 
 // A stamp: a barrier interval and a wave (or SEVERAL). Later intervals have larger stamps, DETAILED the largest.
@@ -78,26 +79,30 @@ OUT_OF_LINE static void check_dword(Wave* w, const Ins* in, const Access* at, u3
     if (intent != WRITE && checks & CHECK_UNINITIALISED && bytes & ~(u32)s->written)
         report(w, in, FOUND_UNINITIALISED_LDS, l, 4 * dword, size, 0);
     s->written |= (u8)bytes;
-    if (h->dma_seq && checks & CHECK_WAITS && h->dma_seq[dword] > g->wave[h->dma_wave[dword]].vm_done)
-        report(w, in, FOUND_MISSING_WAIT, l, 4 * dword, size, 2);
     int wrote = s->write_epoch == epoch, read = s->read_epoch == epoch;
+    if (h->dma_seq && checks & CHECK_WAITS && h->dma_seq[dword]) {
+        // the wave that loads must have waited; for another wave to know, before the barrier
+        const Wave* loads = &g->wave[h->dma_wave[dword]];
+        int late =
+            loads == w ? h->dma_seq[dword] > w->vm_done : !wrote && h->dma_seq[dword] > loads->vm_done_at_barrier;
+        if (late) report(w, in, FOUND_MISSING_WAIT, l, 4 * dword, size, 2);
+    }
     for (u32 b = from; b < to && checks & CHECK_LDS; b++) {
-        u32 other = NOBODY;
+        u32 other = NOBODY, other_wrote = 0;
         if (wrote && s->writer[b] != NOBODY && s->writer[b] != me && !(intent == ATOMIC && s->atomic))
-            other = s->writer[b];
+            other = s->writer[b], other_wrote = OTHER_WROTE;
         if (other == NOBODY && intent != READ && read && s->reader[b] != NOBODY && s->reader[b] != me &&
             !(intent == ATOMIC && s->atomic))
             other = s->reader[b];
         if (other != NOBODY) {
             int same = intent == WRITE && stores_the_same(w, in, at, l, size, which);
             report(w, in, same ? FOUND_LDS_SAME_VALUE : FOUND_LDS_RACE, l, 4 * dword + b, size,
-                   other | (u32)intent << 8);
+                   other | (u32)intent << 8 | other_wrote);
             break;
         }
         // written before the barrier, but the writer had not waited for its write when it reached the barrier
         if (intent != WRITE && !wrote && s->write_epoch && s->writer[b] != NOBODY && s->writer[b] != me &&
-            checks & CHECK_WAITS && s->write_seq > g->wave[s->writer[b]].done_at_barrier &&
-            s->write_seq > g->wave[s->writer[b]].lgkm_done) {
+            checks & CHECK_WAITS && s->write_seq > g->wave[s->writer[b]].done_at_barrier) {
             report(w, in, FOUND_LDS_NOT_WAITED, l, 4 * dword + b, size, s->writer[b]);
             break;
         }
@@ -190,16 +195,18 @@ static void check_lds_dma(Wave* w, const Ins* in, u32 lane, u32 address, u32 x) 
     Shadow s = open_shadow(h, dword);
     s.written = 15;
     if (checks & CHECK_LDS) {
-        u32 other = NOBODY;
-        if (s.write_epoch == g->epoch && s.writer[0] != NOBODY && s.writer[0] != w->id) other = s.writer[0];
-        if (s.read_epoch == g->epoch && s.reader[0] != NOBODY && s.reader[0] != w->id) other = s.reader[0];
+        u32 other = NOBODY, other_wrote = 0;
+        if (s.write_epoch == g->epoch && s.writer[0] != NOBODY && s.writer[0] != w->id)
+            other = s.writer[0], other_wrote = OTHER_WROTE;
+        else if (s.read_epoch == g->epoch && s.reader[0] != NOBODY && s.reader[0] != w->id) other = s.reader[0];
         if (other != NOBODY) {
             u32 old;
             memcpy(&old, g->lds + 4 * dword, 4);
-            report(w, in, old == x ? FOUND_LDS_SAME_VALUE : FOUND_LDS_RACE, lane, address, 4, other | WRITE << 8);
+            report(w, in, old == x ? FOUND_LDS_SAME_VALUE : FOUND_LDS_RACE, lane, address, 4,
+                   other | WRITE << 8 | other_wrote);
         }
-        memset(s.writer, (int)w->id, 4);
-        s.write_epoch = g->epoch, s.write_seq = 0, s.atomic = 0;
     }
+    memset(s.writer, (int)w->id, 4);
+    s.write_epoch = g->epoch, s.write_seq = 0, s.atomic = 0;
     close_shadow(h, dword, &s);
 }

@@ -59,7 +59,7 @@ void report(Wave* w, const Ins* in, u32 kind, u32 lane, u64 address, u32 size, u
             return;
         }
     }
-    if (launch->finding_count < (kind == FOUND_HANG ? launch->finding_room : launch->finding_limit)) {
+    if (launch->finding_count < (fatal || kind == FOUND_HANG ? launch->finding_room : launch->finding_limit)) {
         Workgroup* g = w->group;
         launch->findings[launch->finding_count++] =
             (Finding){kind, at, {g->id[0], g->id[1], g->id[2]}, w->id, lane, other, size, 1, address};
@@ -233,6 +233,7 @@ static int release_barrier(Workgroup* g) {  // returns whether a barrier opened
     const Ins* first = 0;
     for (u32 i = 0; i < g->waves; i++) {
         Wave* w = &g->wave[i];
+        w->done_at_barrier = w->lgkm_done, w->vm_done_at_barrier = w->vm_done;
         if (w->state != AT_BARRIER) {
             if (w->state == ENDED && first) report(&g->wave[0], first, FOUND_BARRIER, 0, 0, 0, i);
             continue;
@@ -242,7 +243,6 @@ static int release_barrier(Workgroup* g) {  // returns whether a barrier opened
             if (i) report(w, first, FOUND_BARRIER, 0, 0, 0, 0);  // an earlier wave has ended without it
         } else if (w->pc - 1 != first) report(w, w->pc - 1, FOUND_BARRIER, 0, first->address, 1, 0);
         w->state = RUNNING;
-        w->done_at_barrier = w->lgkm_done;
     }
     if (g->history.write) settle_history(g);
     g->epoch++;

@@ -192,8 +192,9 @@ struct Wave {
     Traffic* traffic;
     // --- only the checks use what follows
     u32 clock;  // wait states so far, as the ISA counts them
-    u32 vm_issued, vm_done, lgkm_issued, lgkm_done, smem_out, flat_out, done_at_barrier;
-    u32 lds_written;               // sequence number of the last write to LDS
+    u32 vm_issued, vm_done, lgkm_issued, lgkm_done, smem_out, flat_out;
+    u32 done_at_barrier, vm_done_at_barrier;  // lgkm_done and vm_done when the last barrier opened
+    u32 lds_written;                          // sequence number of the last write to LDS
     u32 last_valu, last_trans;     // clock of the last vector instruction, and of the last transcendental one
     const Ins* recent_matrix[32];  // by their clock modulo 32
     u8 watch[REGISTERS + 8];       // bits of checks.h: what there may be about a register
