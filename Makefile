@@ -22,7 +22,7 @@ lab: build
 	$(BIN)/jupyter-lab --LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb \
 	    --LanguageServerManager.autodetect=False $(LAB_ARGS)
 
-# In as many processes as there are cores, a file of tests in one of them.
+# In one process more than there are cores (tests/conftest.py says why), a file of tests in one of them.
 test: build
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(TEST_ARGS)
 

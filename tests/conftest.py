@@ -1,13 +1,23 @@
-"""What several test folders share."""
+"""What several test folders share, and how the suite is spread over processes."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 
+def pytest_xdist_auto_num_workers():
+    """One process more than cores for `-n auto`: a lesson's runner waits for its kernel, the browser for both."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_modifyitems(items):
-    """The browser's file is the longest by far: first, so that it does not run alone on one core in the end."""
-    items.sort(key=lambda item: item.get_closest_marker("browser") is None)
+    """The files that run lessons are the longest: first, so that none of them runs alone on one core in the end.
+
+    The browser's before the others. What is left for the end is many short files, which fill all processes.
+    """
+    items.sort(key=lambda item: (item.get_closest_marker("browser") is None,
+                                 item.path.name != "test_course.py" and item.path.suffix != ".ipynb"))
 
 
 @pytest.fixture(scope="session")

@@ -26,6 +26,7 @@ PICTURES = Path(os.environ.get("FP8LAB_PICTURES", course.ROOT / "build" / "pictu
 CHROMIUM = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
             "--disable-sync", "--no-first-run"]
 RUN_SECONDS = 300
+POLL = 100          # ms; without it Playwright looks at every frame, which takes a tenth of the processor time
 CONTROLS = ("input[type=number], input[type=text], input[type=checkbox], select, .widget-toggle-buttons,"
             " .widget-toggle-button:not(.widget-toggle-buttons *)")
 SHOWN = "explorer => [...explorer.querySelectorAll('figure, [role=status]')].map(node => node.outerHTML).join()"
@@ -48,7 +49,7 @@ def lab(tmp_path_factory):
     log = (home / "lab.log").open("w")
     server = subprocess.Popen(
         [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}",
-         "--IdentityProvider.token=", "--LabApp.expose_app_in_browser=True",
+         "--LanguageServerManager.autodetect=False", "--IdentityProvider.token=", "--LabApp.expose_app_in_browser=True",
          f"--ServerApp.root_dir={home / 'course'}"], env=environment, stdout=log, stderr=subprocess.STDOUT)
     url = f"http://127.0.0.1:{port}"
     for _ in range(300):
@@ -60,7 +61,7 @@ def lab(tmp_path_factory):
             time.sleep(0.1)
     yield url
     server.terminate()
-    server.wait(10)
+    server.wait(60)
 
 
 @pytest.fixture(scope="module")
@@ -85,13 +86,13 @@ def lesson(request, lab, browser):
     page.evaluate("window.jupyterapp.shell.currentWidget.content.notebookConfig ="
                   " {...window.jupyterapp.shell.currentWidget.content.notebookConfig, windowingMode: 'none'}")
     page.wait_for_function("window.jupyterapp.shell.currentWidget.sessionContext.session?.kernel?.status === 'idle'",
-                           timeout=RUN_SECONDS * 1000)
+                           timeout=RUN_SECONDS * 1000, polling=POLL)
     page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')")
     last = len([cell for cell in course.code_cells(nbformat.read(path, 4)) if cell.source.strip()])
     page.wait_for_function(
         "last => [...window.jupyterapp.shell.currentWidget.model.cells].filter(cell => cell.type === 'code'"
         " && cell.sharedModel.source.trim() && cell.executionCount).length === last",
-        arg=last, timeout=RUN_SECONDS * 1000)
+        arg=last, timeout=RUN_SECONDS * 1000, polling=POLL)
     page.path = path
     yield page
     page.close()
@@ -143,7 +144,7 @@ def move_three_times(page, explorer, control):
         move(control, turn)
         try:
             page.wait_for_function(f"([explorer, before]) => ({SHOWN})(explorer) !== before",
-                                   arg=[explorer.element_handle(), before], timeout=10_000)
+                                   arg=[explorer.element_handle(), before], timeout=10_000, polling=POLL)
         except TimeoutError:
             pytest.fail(f"{label!r} was moved (turn {turn + 1}), and the picture stayed as it was")
 
