@@ -1,4 +1,4 @@
-// Memory: from an instruction's address operands to host pointers, one a lane, checked; then the bytes move.
+// Memory: from an instruction's address operands to host pointers, one a lane, checked. move.h moves the bytes then.
 //
 // find_*() fills an Access. A lane that must not move bytes (out of bounds, past a buffer's num_records) has a null
 // pointer: it loads zero and stores nothing, as the GPU does for buffers and LDS.
@@ -12,8 +12,9 @@ typedef struct {
     u64 shared;         // those whose bytes other waves can see
     u8* host[LANES];    // where lane l's bytes are, or null
     u64 device[LANES];  // the kernel's own address, for reports and the trace
-    u8 words[LANES];    // only if partial: how many dwords of lane l are inside the buffer
-    int partial;
+    int full;           // all 64 lanes are active and have a host address
+    int partial;        // some lanes move only their first dwords, those inside a buffer:
+    u8 words[LANES];    // how many
 } Access;
 
 #include "lds_checks.h"
@@ -50,6 +51,7 @@ OUT_OF_LINE static u8* host_address(Wave* w, const Ins* in, u32 lane, u64 addres
 
 // Turn at->device into at->host: all lanes at once where one buffer holds them all, else lane by lane.
 OUT_OF_LINE static void translate(Wave* w, const Ins* in, Access* at, u32 size, Intent intent) {
+    at->full = at->partial = 0;
     if (!at->lanes) return;
     u32 first = (u32)__builtin_ctzll(at->lanes);
     u64 lo = at->device[first], hi = lo;
@@ -65,6 +67,7 @@ OUT_OF_LINE static void translate(Wave* w, const Ins* in, Access* at, u32 size, 
         u64 delta = (u64)r->delta;
         EACH_LANE
             at->host[l] = (u8*)(at->device[l] + delta);
+        at->full = at->lanes == ~0ull;
     } else {
         EACH_ACTIVE (at->lanes) at->host[l] = host_address(w, in, (u32)l, at->device[l], size, intent);
     }
@@ -81,7 +84,6 @@ OUT_OF_LINE static void translate(Wave* w, const Ins* in, Access* at, u32 size, 
 OUT_OF_LINE static void global_addresses(Wave* w, const Ins* in, Access* at) {
     at->lanes = pair(w, EXEC);
     at->shared = 0;
-    at->partial = 0;
     i64 offset = in->offset[0];
     const u32* lo = w->v[in->src[0] - VGPR];
     if (in->src[1] != NONE) {
@@ -108,7 +110,7 @@ OUT_OF_LINE static u8* scratch_address(Wave* w, const Ins* in, u32 lane, u64 off
 OUT_OF_LINE static void find_scratch(Wave* w, const Ins* in, Access* at, u32 size, Intent intent) {
     at->lanes = pair(w, EXEC);
     at->shared = 0;
-    at->partial = 0;
+    at->full = at->partial = 0;
     u32 base = (u32)in->offset[0] + (in->src[1] != NONE ? w->s[in->src[1]] : 0);
     EACH_ACTIVE (at->lanes) {
         at->device[l] = (u32)(base + (in->src[0] != NONE ? w->v[in->src[0] - VGPR][l] : 0));
@@ -124,7 +126,7 @@ OUT_OF_LINE static u8* lds_address(Wave* w, const Ins* in, u32 lane, u64 address
 }
 OUT_OF_LINE static void find_lds(Wave* w, const Ins* in, Access* at, u32 size, Intent intent, u32 offset, u32 which) {
     at->lanes = at->shared = pair(w, EXEC);
-    at->partial = 0;
+    at->full = at->lanes == ~0ull, at->partial = 0;
     const u32* address = w->v[in->src[0] - VGPR];
     u32 worst = 0, low_bits = 0;
     for (u32 l = 0; l < LANES; l++) {
@@ -137,6 +139,7 @@ OUT_OF_LINE static void find_lds(Wave* w, const Ins* in, Access* at, u32 size, I
     }
     u32 needs = intent == ATOMIC ? size : size < 4 ? size : 4;
     if ((u64)worst + size > w->launch->lds_bytes || low_bits & (needs - 1)) {
+        at->full = 0;
         EACH_ACTIVE (at->lanes) {
             at->host[l] = lds_address(w, in, (u32)l, at->device[l], size, intent);
             if (at->host[l] && at->device[l] & (needs - 1)) {
@@ -187,8 +190,8 @@ static u64 swizzled(const u32* d, u32 stride, u32 index, u32 offset) {
     u32 together = 8u << (d[3] >> 21 & 3);
     return ((u64)(index / together) * stride + (offset & ~3u)) * together + 4 * (index % together) + (offset & 3);
 }
-static const u32 no_offset[LANES];
 OUT_OF_LINE static void find_buffer(Wave* w, const Ins* in, Access* at, u32 size, Intent intent) {
+    static const u32 zero[LANES];
     const u32* d = &w->s[in->src[1]];
     u64 base = (u64)d[0] | (u64)(d[1] & 0xffff) << 32;
     u32 stride = d[1] >> 16 & 0x3fff, records = d[2], soffset = scalar_u32(w, in, 2);
@@ -201,208 +204,35 @@ OUT_OF_LINE static void find_buffer(Wave* w, const Ins* in, Access* at, u32 size
     }
     at->shared = 0;
     int structured = stride != 0 && (in->flags & IDXEN || adds_lane);
-    u64 active = pair(w, EXEC), inside = 0;
+    u64 active = pair(w, EXEC);
     u32 index_register = in->src[0] - VGPR, offset_register = index_register + (in->flags & IDXEN ? 1 : 0);
-    at->partial = 0;
-    if (!structured && !is_swizzled) {  // usually, and with all lanes inside: one comparison
-        const u32* offset = in->flags & OFFEN ? w->v[offset_register] : no_offset;
-        u32 furthest = 0;
-        EACH_LANE {
-            u32 x = (u32)in->offset[0] + offset[l], seen = active >> l & 1 ? x : 0;
-            at->device[l] = base + soffset + x;
-            furthest = seen > furthest ? seen : furthest;
-        }
-        if ((u64)furthest + soffset + size <= records) {
-            at->lanes = active;
-            translate(w, in, at, size, intent);
-            return;
-        }
-    }
+    const u32* indices = in->flags & IDXEN ? w->v[index_register] : zero;
+    const u32* offsets = in->flags & OFFEN ? w->v[offset_register] : zero;
+    u8 fits[LANES], fits_in_part[LANES];
     EACH_LANE {
-        u32 offset = (u32)in->offset[0] + (in->flags & OFFEN ? w->v[offset_register][l] : 0);
-        u32 index = (in->flags & IDXEN ? w->v[index_register][l] : 0) + adds_lane * l;
-        u64 start = structured ? offset : (u64)offset + soffset;
-        u64 fits = structured                ? (index < records && start + size <= stride ? size / 4 + (size < 4) : 0)
-                   : start + size <= records ? size / 4 + (size < 4)
-                   : size >= 4 && start + 4 <= records ? (records - start) / 4
-                                                       : 0;
-        at->words[l] = (u8)fits;
-        at->device[l] =
-            base + soffset + (is_swizzled ? swizzled(d, stride, index, offset) : offset + (u64)index * stride);
-        at->host[l] = 0;
+        u32 offset = (u32)in->offset[0] + offsets[l], index = indices[l] + adds_lane * l;
+        u64 start = structured ? offset : (u64)offset + soffset,
+            end = structured ? index < records ? stride : 0 : records;
+        at->device[l] = base + soffset + offset + (u64)index * stride;
+        fits[l] = start + size <= end;
+        fits_in_part[l] = start + 4 <= end;
     }
-    u64 whole = 0;
-    u32 all = size / 4 + (size < 4);
-    EACH_ACTIVE (active) {
-        if (at->words[l] == all) whole |= 1ull << l;
-        else if (at->words[l]) inside |= 1ull << l;
-    }
+    if (is_swizzled)
+        for (u32 l = 0; l < LANES; l++)
+            at->device[l] =
+                base + soffset + swizzled(d, stride, indices[l] + adds_lane * l, (u32)in->offset[0] + offsets[l]);
+    u64 whole = active & pack_mask(fits),
+        part = size > 4 && !structured ? active & ~whole & pack_mask(fits_in_part) : 0;
     at->lanes = whole;
     translate(w, in, at, size, intent);
-    EACH_ACTIVE (active & ~whole) {
-        at->host[l] = inside >> l & 1 ? host_address(w, in, (u32)l, at->device[l], 4u * at->words[l], intent) : 0;
+    EACH_ACTIVE (active & ~whole) at->host[l] = 0;
+    EACH_ACTIVE (part) {
+        at->words[l] = (u8)((base + records - at->device[l]) / 4);
+        at->host[l] = host_address(w, in, (u32)l, at->device[l], 4u * at->words[l], intent);
     }
+    if (part)
+        EACH_ACTIVE (active & ~part) at->words[l] = (u8)(size / 4);
     at->lanes = active;
-    at->shared |= inside;
-    at->partial = inside != 0;
-}
-
-// --- moving bytes ---
-//
-// Storing what is there already is no progress, else a lock that is tried again and again would never count as hung.
-static inline void note_stored(Wave* w, const Access* at, u64 changed) {
-    if (changed & at->shared) w->group->progressed = 1;
-}
-static inline u32 load_u32(const u8* p) {
-    u32 x;
-    memcpy(&x, p, 4);
-    return x;
-}
-
-#define MOVE_WORDS(N)                                                               \
-    OUT_OF_LINE static void load_words_##N(Wave* w, u32 d, const Access* at) {      \
-        u32* D = w->v[d - VGPR];                                                    \
-        EACH_ACTIVE (at->lanes) {                                                   \
-            const u8* p = at->host[l];                                              \
-            if (p)                                                                  \
-                for (u32 i = 0; i < N; i++) D[i * LANES + l] = load_u32(p + 4 * i); \
-            else                                                                    \
-                for (u32 i = 0; i < N; i++) D[i * LANES + l] = 0;                   \
-        }                                                                           \
-    }                                                                               \
-    OUT_OF_LINE static void store_words_##N(Wave* w, u32 d, const Access* at) {     \
-        const u32* D = w->v[d - VGPR];                                              \
-        u64 changed = 0;                                                            \
-        EACH_ACTIVE (at->lanes) {                                                   \
-            u32 differs = 0;                                                        \
-            u8* p = at->host[l];                                                    \
-            for (u32 i = 0; p && i < N; i++) {                                      \
-                u32 x = D[i * LANES + l];                                           \
-                differs |= load_u32(p + 4 * i) ^ x;                                 \
-                memcpy(p + 4 * i, &x, 4);                                           \
-            }                                                                       \
-            changed |= (u64)(differs != 0) << l;                                    \
-        }                                                                           \
-        note_stored(w, at, changed);                                                \
-    }
-MOVE_WORDS(1)
-MOVE_WORDS(2)
-MOVE_WORDS(3)
-MOVE_WORDS(4)
-#undef MOVE_WORDS
-
-OUT_OF_LINE static void move_partial(Wave* w, u32 d, const Access* at, u32 n, int store) {
-    u32* D = w->v[d - VGPR];
-    u64 changed = 0;
-    EACH_ACTIVE (at->lanes)
-        for (u32 i = 0; i < n; i++) {
-            u8* p = at->host[l] && i < at->words[l] ? at->host[l] + 4 * i : 0;
-            if (store && p) changed |= (u64)(load_u32(p) != D[i * LANES + l]) << l, memcpy(p, &D[i * LANES + l], 4);
-            if (!store) D[i * LANES + l] = p ? load_u32(p) : 0;
-        }
-    note_stored(w, at, changed);
-}
-static inline void load_words(Wave* w, u32 d, const Access* at, u32 n) {
-    if (at->partial) move_partial(w, d, at, n, 0);
-    else if (n == 1) load_words_1(w, d, at);
-    else if (n == 2) load_words_2(w, d, at);
-    else if (n == 3) load_words_3(w, d, at);
-    else load_words_4(w, d, at);
-}
-static inline void store_words(Wave* w, u32 d, const Access* at, u32 n) {
-    if (at->partial) move_partial(w, d, at, n, 1);
-    else if (n == 1) store_words_1(w, d, at);
-    else if (n == 2) store_words_2(w, d, at);
-    else if (n == 3) store_words_3(w, d, at);
-    else store_words_4(w, d, at);
-}
-
-// Global memory to LDS: lane l's dword goes to LDS at M0 + offset + 4 l.
-OUT_OF_LINE static void store_to_lds(Wave* w, const Ins* in, Access* at, u32 l, u32 x) {
-    u64 address = (u64)(w->s[M0] & 0xffff) + (u32)in->offset[0] + 4 * l;
-    u8* p = lds_address(w, in, l, address, 4, WRITE);
-    if (!p) return;
-    if (w->launch->checks) check_lds_dma(w, in, l, (u32)address, x);
-    if (load_u32(p) != x) w->group->progressed = 1;
-    memcpy(p, &x, 4);
-    (void)at;
-}
-
-// --- scalar memory ---
-OUT_OF_LINE static void scalar_load(Wave* w, const Ins* in, u32 words, int buffer) {
-    u32 register_offset = in->src[1] != NONE ? scalar_u32(w, in, 1) : 0;
-    u64 offset = (u64)(i64)in->offset[0] + register_offset;
-    const u32* d = &w->s[in->src[0]];
-    u32 to = in->d;
-    if (buffer) {
-        u64 base = (u64)d[0] | (u64)(d[1] & 0xffff) << 32;
-        u32 stride = d[1] >> 16 & 0x3fff;
-        u64 size = stride ? (u64)d[2] * stride : d[2];
-        offset &= ~3ull;
-        u32 fetched[16] = {0};
-        for (u32 i = 0; i < words; i++)
-            if (offset + 4 * i + 4 <= size) {
-                u8* p = host_address(w, in, 0, base + offset + 4 * i, 4, READ);
-                if (p) fetched[i] = load_u32(p);
-            }
-        memcpy(&w->s[to], fetched, 4 * words);
-        return;
-    }
-    u64 address = pair(w, in->src[0]) + offset;
-    if (address & 3) report(w, in, FOUND_MISALIGNED, 0, address, 4 * words, 2);
-    u8* p = host_address(w, in, 0, address & ~3ull, 4 * words, READ);
-    if (p) memcpy(&w->s[to], p, 4 * words);
-    else memset(&w->s[to], 0, 4 * words);
-}
-OUT_OF_LINE static void scalar_store(Wave* w, const Ins* in, u32 words, int buffer) {
-    u64 address = pair(w, in->src[1]) + (u64)(i64)in->offset[0] + (in->src[2] != NONE ? scalar_u32(w, in, 2) : 0);
-    u8* p = host_address(w, in, 0, address & ~3ull, 4 * words, WRITE);
-    if (p && memcmp(p, &w->s[in->src[0]], 4 * words)) w->group->progressed = 1;
-    if (p) memcpy(p, &w->s[in->src[0]], 4 * words);
-    (void)buffer;
-}
-
-// --- exchange between lanes through the LDS crossbar ---
-static void deliver(Wave* w, const Ins* in, const u32* x) {
-    u32* D = w->v[in->d - VGPR];
-    EACH_ACTIVE (pair(w, EXEC)) D[l] = x[l];
-}
-static void bpermute(Wave* w, const Ins* in) {  // each lane fetches from the lane it names; an inactive one gives 0
-    const u32 *address = w->v[in->src[0] - VGPR], *data = w->v[in->src[1] - VGPR];
-    u64 exec = pair(w, EXEC);
-    u32 x[LANES];
-    for (u32 l = 0; l < LANES; l++) {
-        u32 from = (address[l] + (u32)in->offset[0]) >> 2 & 63;
-        x[l] = exec >> from & 1 ? data[from] : 0;
-    }
-    deliver(w, in, x);
-}
-static void permute(Wave* w, const Ins* in) {  // each lane sends to the lane it names; the highest sender wins
-    const u32 *address = w->v[in->src[0] - VGPR], *data = w->v[in->src[1] - VGPR];
-    u32 x[LANES] = {0};
-    EACH_ACTIVE (pair(w, EXEC)) x[(address[l] + (u32)in->offset[0]) >> 2 & 63] = data[l];
-    deliver(w, in, x);
-}
-// The lane that lane l reads, by the offset: from 0xe000 an order of fast Fourier transforms, from 0xc000 a rotation,
-// from 0x8000 a permutation within four lanes, else and, or, xor on the lane's number; all but the third among 32
-// lanes.
-static u32 swizzle_source(u32 offset, u32 l) {
-    u32 mask = offset & 31, at = l & 31;
-    if (offset >= 0xe000) return (l & 32) | reverse_u32(at) >> 27 >> count_ones(mask) | (at & mask);
-    if (offset >= 0xc000) {
-        u32 by = offset >> 5 & 31, moved = offset >> 10 & 1 ? at - by : at + by;
-        return (l & 32) | (at & mask) | (moved & 31 & ~mask);
-    }
-    if (offset & 0x8000) return (l & ~3u) | (offset >> 2 * (l & 3) & 3);
-    return (l & 32) | (((at & mask) | (offset >> 5 & 31)) ^ (offset >> 10 & 31));
-}
-static void swizzle(Wave* w, const Ins* in) {
-    const u32* data = w->v[in->src[0] - VGPR];
-    u64 exec = pair(w, EXEC);
-    u32 x[LANES];
-    for (u32 l = 0; l < LANES; l++) {
-        u32 from = swizzle_source((u32)in->offset[0], l);
-        x[l] = exec >> from & 1 ? data[from] : 0;
-    }
-    deliver(w, in, x);
+    at->shared |= part;
+    at->partial = part != 0;
 }

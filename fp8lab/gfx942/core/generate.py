@@ -1,7 +1,7 @@
 """Write the core's handlers from the table: one C function for each row of isa/, and the lists of them.
 
 A handler is the row's meaning inside its family's frame: fetch sources, run the meaning for the wave or for each lane,
-put the result. The frames are here; the functions they call are in operands.h, access.h and mfma.h.
+put the result. The frames are here; the functions they call are in operands.h, access.h, move.h and mfma.h.
 """
 
 from fp8lab.gfx942.isa import BY_NAME
@@ -37,7 +37,7 @@ def sources(parts=5):
     groups |= {str(i): others[i * size : (i + 1) * size] for i in range(parts)}
     files = {}
     for name, group in groups.items():
-        include = "mfma.h" if name == "matrix" else "access.h"
+        include = "mfma.h" if name == "matrix" else "move.h"
         functions = "\n".join(function for op in group for function in _functions(op))
         files[f"handlers_{name}.c"] = (
             f'{_header(f"handlers, part {name}")}#include "control.h"\n#include "{include}"\n'

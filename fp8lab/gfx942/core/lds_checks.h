@@ -14,15 +14,17 @@ enum { NEVER = 0, DETAILED = 0xffffffff, LAST_EPOCH = 0xfffffe };
 // A stamp: a barrier interval and a wave (or SEVERAL). Later intervals have larger stamps, DETAILED the largest.
 static ALWAYS_INLINE u32 stamp(u32 epoch, u32 who) { return epoch << 8 | who; }
 
+static void make_history(Workgroup* g) {
+    u32 dwords = g->launch->lds_bytes / 4 + 1;
+    g->history.write = malloc(dwords * sizeof(u32)), g->history.read = malloc(dwords * sizeof(u32));
+    g->history.write_seq = malloc(dwords * sizeof(u32)), g->history.detail = malloc(dwords * sizeof(Shadow));
+}
 static void start_history(Workgroup* g) {
     History* h = &g->history;
     u32 dwords = g->launch->lds_bytes / 4 + 1;
-    if (!h->write) {
-        h->write = malloc(dwords * sizeof(u32)), h->read = malloc(dwords * sizeof(u32));
-        h->write_seq = malloc(dwords * sizeof(u32)), h->detail = malloc(dwords * sizeof(Shadow));
-    }
     memset(h->write, NEVER, dwords * sizeof(u32)), memset(h->read, NEVER, dwords * sizeof(u32));
-    h->settled = 0;
+    free(h->dma_seq), free(h->dma_wave);
+    h->dma_seq = 0, h->dma_wave = 0, h->settled = 0;
 }
 static void free_history(History* h) {
     free(h->write), free(h->read), free(h->write_seq), free(h->detail), free(h->dma_seq), free(h->dma_wave);

@@ -117,27 +117,31 @@ static void start_wave(Wave* w, Workgroup* g, u32 id, u32 (*registers)[LANES]) {
     }
 }
 
-static Workgroup* start_workgroup(Launch* launch, u32 linear) {
+// A workgroup's memory: the same size for all of a launch, so that one that has ended leaves it to the next.
+static Workgroup* make_workgroup(Launch* launch) {
     Workgroup* g = calloc(1, sizeof *g);
     u32 threads = launch->block[0] * launch->block[1] * launch->block[2];
-    g->launch = launch, g->linear = linear, g->epoch = 1;
-    g->id[0] = linear % launch->grid[0], g->id[1] = linear / launch->grid[0] % launch->grid[1],
-    g->id[2] = linear / (launch->grid[0] * launch->grid[1]);
-    g->waves = (threads + LANES - 1) / LANES;
-    size_t registers = (size_t)g->waves * 512 * sizeof(u32[LANES]),
-           wave_bytes = (g->waves * sizeof(Wave) + 63) & ~(size_t)63;
-    g->registers = aligned_alloc(64, registers);
-    g->wave = aligned_alloc(64, wave_bytes);
+    g->launch = launch, g->waves = (threads + LANES - 1) / LANES;
+    g->registers = aligned_alloc(64, (size_t)g->waves * 512 * sizeof(u32[LANES]));
+    g->wave = aligned_alloc(64, (g->waves * sizeof(Wave) + 63) & ~(size_t)63);
     g->lds = malloc(launch->lds_bytes + 64);
-    memset(g->lds, 0xcd, launch->lds_bytes + 64);
-    g->scratch = calloc(1, (size_t)g->waves * LANES * launch->scratch_bytes + 1);
-    if (launch->checks & (CHECK_LDS | CHECK_WAITS | CHECK_UNINITIALISED)) start_history(g);
-    for (u32 i = 0; i < g->waves; i++) start_wave(&g->wave[i], g, i, g->registers + 512 * i);
+    if (launch->checks & (CHECK_LDS | CHECK_WAITS | CHECK_UNINITIALISED)) make_history(g);
     return g;
 }
-static void end_workgroup(Workgroup* g) {
+static void free_workgroup(Workgroup* g) {
     free(g->registers), free(g->wave), free(g->lds), free(g->scratch);
     free_history(&g->history), free(g);
+}
+static void start_workgroup(Workgroup* g, u32 linear) {
+    Launch* launch = g->launch;
+    g->linear = linear, g->epoch = 1, g->idle = g->idle_since = 0;
+    g->id[0] = linear % launch->grid[0], g->id[1] = linear / launch->grid[0] % launch->grid[1],
+    g->id[2] = linear / (launch->grid[0] * launch->grid[1]);
+    memset(g->lds, 0xcd, launch->lds_bytes + 64);
+    free(g->scratch);
+    g->scratch = calloc(1, (size_t)g->waves * LANES * launch->scratch_bytes + 1);  // much of it is never touched
+    if (g->history.write) start_history(g);
+    for (u32 i = 0; i < g->waves; i++) start_wave(&g->wave[i], g, i, g->registers + 512 * i);
 }
 
 // --- running ---
@@ -288,23 +292,27 @@ static WaveState run_slice(Workgroup* g, u64* counts, Traffic* traffic) {
     return RUNNING;
 }
 
-// The next workgroup for a thread: a new one while the device has room and none is parked for long, else a parked one.
-static Workgroup* next_workgroup(Launch* launch, int prefer_new) {
+// The next workgroup for a thread: a new one while the device has room, else a parked one.
+// *spare is the memory of one that has ended, or null.
+static Workgroup* next_workgroup(Launch* launch, Workgroup** spare) {
     Workgroup* g = 0;
     pthread_mutex_lock(launch->lock);
     int can_start = launch->started < launch->workgroups && launch->resident < launch->max_resident && !is_over(launch);
     u32 linear = 0;
-    if (can_start && (prefer_new || !launch->parked_first)) {
+    if (can_start) {
         linear = launch->order ? launch->order[launch->started] : launch->started;
         launch->started++, launch->resident++;
     } else if (launch->parked_first && !is_over(launch)) {
-        can_start = 0;
         g = launch->parked_first;
         launch->parked_first = g->next;
         if (!launch->parked_first) launch->parked_last = 0;
-    } else can_start = 0;
+    }
     pthread_mutex_unlock(launch->lock);
-    return can_start ? start_workgroup(launch, linear) : g;
+    if (!can_start) return g;
+    g = *spare ? *spare : make_workgroup(launch);
+    *spare = 0;
+    start_workgroup(g, linear);
+    return g;
 }
 static void park(Launch* launch, Workgroup* g) {
     g->next = 0;
@@ -335,8 +343,9 @@ static void* run_thread(void* argument) {
     Launch* launch = argument;
     u64* counts = calloc(launch->instructions, sizeof(u64));
     Traffic* traffic = calloc(launch->instructions, sizeof(Traffic));
+    Workgroup* spare = 0;
     for (;;) {
-        Workgroup* g = next_workgroup(launch, 1);
+        Workgroup* g = next_workgroup(launch, &spare);
         if (!g) {
             pthread_mutex_lock(launch->lock);
             int over = is_over(launch) || launch->finished == launch->workgroups;
@@ -364,7 +373,8 @@ static void* run_thread(void* argument) {
             __atomic_add_fetch(&launch->progress, 1, __ATOMIC_RELAXED);
         } else park(launch, g);
         pthread_mutex_unlock(launch->lock);
-        if (state == ENDED) end_workgroup(g);
+        if (state == ENDED && !spare) spare = g;
+        else if (state == ENDED) free_workgroup(g);
     }
     pthread_mutex_lock(launch->lock);
     for (u32 i = 0; i < launch->instructions; i++) {
@@ -376,6 +386,7 @@ static void* run_thread(void* argument) {
     pthread_cond_signal(&launch->running->ended);
     pthread_mutex_unlock(launch->lock);
     free(counts), free(traffic);
+    if (spare) free_workgroup(spare);
     return 0;
 }
 
@@ -439,7 +450,7 @@ EXPORT void core_end(Launch* launch) {
         Workgroup* g = launch->parked_first;
         launch->parked_first = g->next;
         if (launch->hung) name_waves(g, launch->hung);
-        end_workgroup(g);
+        free_workgroup(g);
     }
     pthread_mutex_destroy(&r->lock), pthread_cond_destroy(&r->ended);
     free(r);
