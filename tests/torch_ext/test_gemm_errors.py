@@ -50,6 +50,13 @@ CASES = {   # what is wrong -> (argument, how to spoil it, exception, what the s
                                   "a_scale has strides (1, 2) for shape (2, 10), needs (10, 1): a_scale.contiguous()"),
     "b_scale is not contiguous": ("b_scale", lambda s: s.new_ones(2, 4)[:, ::2], ValueError,
                                   "b_scale has strides (4, 2) for shape (2, 2), needs (2, 1): b_scale.contiguous()"),
+    "a_scale is sparse": ("a_scale", lambda s: s.to_sparse(), ValueError,
+                          "a_scale is sparse_coo, needs a dense tensor: a_scale.to_dense()"),
+    "b is sparse": ("b", lambda b: torch.sparse_coo_tensor([[0], [0]], b[0, :1], (K, N), check_invariants=True),
+                    ValueError,
+                    "b is sparse_coo, needs a dense tensor: b.to_dense()"),
+    "b_scale is nested": ("b_scale", lambda s: torch.nested.nested_tensor(list(s), layout=torch.jagged), ValueError,
+                          "b_scale is nested, needs one tensor: b_scale.to_padded_tensor(0), if zeros are right there"),
     "b is on another device": ("b", lambda b: b.to("meta"), ValueError,
                                "b is on meta, needs {device}, where a is: b.to(a.device)"),
     "b_scale is on another device": ("b_scale", lambda s: s.to("meta"), ValueError,
@@ -58,7 +65,8 @@ CASES = {   # what is wrong -> (argument, how to spoil it, exception, what the s
                               "a_scale requires grad, needs a tensor without, as FP8 has no backward pass here: "
                               "a_scale.detach(), or the call under torch.no_grad()"),
 }
-ONLY_PYTHON = {"a is numpy", "a_scale requires grad", "b is on another device", "b_scale is on another device"}
+ONLY_PYTHON = {"a is numpy", "a_scale is sparse", "b is sparse", "b_scale is nested", "a_scale requires grad",
+               "b is on another device", "b_scale is on another device"}
 OUT_CASES = {   # what is wrong -> (out, filled with 42, exception, what the sentence has to say)
     "out is float32": (lambda: full(M, N).float(), TypeError,
                        "out is float32, needs bfloat16: torch.empty(10, 140, dtype=torch.bfloat16, device=a.device)"),
