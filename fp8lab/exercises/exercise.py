@@ -123,6 +123,8 @@ def _judge(exercise, answer):
     except NotImplementedError:
         return _open(exercise)
     except (Exception, SystemExit) as error:
+        if "ellipsis" in str(error):  # a stub that is filled in half
+            return _open(exercise)
         return _not_yet(exercise, _what_it_raised(exercise, answer, error))
     if any(_is_open(output) for output in outputs):
         return _open(exercise)
@@ -203,6 +205,8 @@ def _dict_difference(got, want, rtol):
     for key, value in want.items():
         if key not in got:
             return f"the entry {key!r} is missing"
+        if isinstance(got[key], str) and not isinstance(value, str):
+            return f"the entry {key!r} is the text {got[key]!r}, needs a number, without quotes"
         if difference(got[key], value, rtol) is not None:
             return f"the entry {key!r} is not {_shown(got[key])}"
     return None

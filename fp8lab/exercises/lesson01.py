@@ -31,6 +31,18 @@ def _always_hidden(code):
     return (-1.0) ** sign * (1 + mantissa / 8) * 2.0 ** (exponent - 8)
 
 
+def _one_formula(code):
+    sign, exponent, mantissa = _fields(code)
+    return (-1.0) ** sign * (1 + mantissa / 8) * 2.0 ** (exponent - 8)
+
+
+def _whole_mantissa(code):
+    sign, exponent, mantissa = _fields(code)
+    if code == 0x80:
+        return float("nan")
+    return (-1.0) ** sign * (((exponent > 0) + mantissa) * 2.0 ** (max(exponent, 1) - 8))
+
+
 def _never_hidden(code):
     sign, exponent, mantissa = _fields(code)
     if exponent == 0:
@@ -64,6 +76,20 @@ DECODE = Exercise(
               "The exponent field 0 is read like the others. There the hidden 1 is absent: the value is mantissa/8 · "
               "2^-7.",
               _always_hidden, "Subnormals: the last numbers before zero"),
+        Wrong("one formula for all",
+              "It is right for the normal numbers only. The exponent field 0 means mantissa/8 · 2^-7, without a hidden "
+              "1, so 0x00 is zero; and 0x80 is NaN.",
+              _one_formula, "Subnormals: the last numbers before zero"),
+        Wrong("subnormals a step too high",
+              "The subnormals are twice what they should be: their exponent is 1 - 8 = -7, that of the smallest normal "
+              "number.",
+              lambda code: _decode(code, subnormal_exponent=-6), "Subnormals: the last numbers before zero"),
+        Wrong("mantissa not divided",
+              "The mantissa is taken as a whole number. It counts eighths: 1 + mantissa/8.",
+              _whole_mantissa),
+        Wrong("0x7f is NaN too",
+              "All right but 0x7f: that is NaN in e4m3fn. Here it is 240, the largest number; the only NaN is 0x80.",
+              lambda code: float("nan") if code == 0x7F else _decode(code), "The code 0x80"),
         Wrong("subnormal exponent",
               "The subnormals are half of what they should be: their exponent is 1 - 8 = -7, that of the smallest "
               "normal number, not 0 - 8.",
@@ -111,6 +137,9 @@ PREDICT = Exercise(
         Wrong("0x80 for -0",
               "All right but -0.0: the byte with only the sign bit set is NaN here. There is no -0; it becomes 0x00.",
               _codes(at3=0x80), "The code 0x80"),
+        Wrong("0x80 for both zeros",
+              "All right but -0.0 and -0.0001, which rounds to zero too: there is no -0, zero is 0x00. 0x80 is NaN.",
+              _codes(at3=0x80, at5=0x80), "The code 0x80"),
         Wrong("NaN of e4m3fn",
               "All right but NaN: 0x7f is NaN in e4m3fn; here it is 240, and NaN is 0x80.",
               _codes(at4=0x7F), "Two formats, one byte"),

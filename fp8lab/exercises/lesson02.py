@@ -20,6 +20,11 @@ def _quantize(x, limit=240.0, amax=lambda x: np.abs(x).max(), fmt=E4M3FNUZ, **ho
     return encode(x / scale, fmt, **how), scale
 
 
+def _multiplied(x):
+    scale = _quantize(x)[1]
+    return encode(x * scale, E4M3FNUZ), scale
+
+
 def _inverted(x):
     codes, scale = _quantize(x)
     return codes, 1 / scale
@@ -63,6 +68,10 @@ SCALE = Exercise(
         Wrong("e4m3fn codes",
               "The scale is right, but the codes are those of e4m3fn: read as e4m3fnuz they mean half as much.",
               lambda x: _quantize(x, fmt=E4M3FN)),
+        Wrong("multiplied by the scale",
+              "The scale is right, but x is multiplied with it. Codes are those of x / scale, so that codes times "
+              "scale is x.",
+              _multiplied),
         Wrong("no scale",
               "The tensor was cast as it is, with the scale 1: only part of the range is used.",
               lambda x: (encode(x, E4M3FNUZ), np.float32(1))),
@@ -103,6 +112,12 @@ SNR = Exercise(
         Wrong("natural logarithm",
               "That takes the natural logarithm; decibel means log10.",
               lambda x, y: 10 * np.log(np.sum(x**2) / np.sum((x - y) ** 2))),
+        Wrong("logarithm of base 2",
+              "That takes log2; decibel means log10.",
+              lambda x, y: 10 * np.log2(np.sum(x**2) / np.sum((x - y) ** 2))),
+        Wrong("bel, not decibel",
+              "That is a tenth of it: decibel is ten times log10.",
+              lambda x, y: _snr(x, y) / 10),
         Wrong("signal of the result",
               "The signal is x, what should have come out; you take the energy of y.",
               lambda x, y: 10 * np.log10(np.sum(y**2) / np.sum((x - y) ** 2))),
@@ -155,6 +170,10 @@ POLICY = Exercise(
               "All right but the activations: a value slightly past the old maximum would become NaN and take its "
               "whole row of results with it. Saturated, it is off by a few per cent.",
               _chosen(2, "nan"), "Past the edge: NaN or saturate"),
+        Wrong("overflow swapped",
+              "The last two are the other way round: in production a value slightly past the maximum should "
+              "saturate; who hunts for a mistake wants to see NaN.",
+              CHOICES | {list(CHOICES)[2]: "nan", list(CHOICES)[3]: "saturate"}, "Past the edge: NaN or saturate"),
         Wrong("saturation hides",
               "All right but the hunt: saturation turns a wrong scale into slightly wrong numbers. NaN shows where it "
               "happened.",

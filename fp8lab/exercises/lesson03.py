@@ -57,6 +57,13 @@ ACTIVATION = Exercise(
               "Every block of a row has the row's own maximum: that is the recipe per row, repeated. Take the maximum "
               "inside each block.",
               lambda x: np.repeat(np.abs(x).max(1)[None] / LIMIT, x.shape[1] // 128, 0)),
+        Wrong("per tensor",
+              "Every scale is that of the whole tensor. Take the maximum inside each block.",
+              lambda x: np.full((x.shape[1] // 128, x.shape[0]), np.abs(x).max() / LIMIT)),
+        Wrong("every so many elements",
+              "Each block takes elements that lie apart: reshape(M, 128, K/128) puts neighbours into different blocks. "
+              "The 128 elements of a block are neighbours: reshape(M, K/128, 128).",
+              lambda x: (np.abs(x.reshape(x.shape[0], 128, -1)).max(1) / LIMIT).T),
         Wrong("448 instead of 240",
               "The layout is right, every scale too small: divided by 448, the largest number of e4m3fn.",
               lambda x: _a_scale(x) * (LIMIT / 448)),
@@ -82,7 +89,8 @@ def _weights():
     w = (rng.standard_normal((576, 256)) * 0.05).astype(np.float32)    # (N, K), as nn.Linear stores it
     w[512:] *= 3                        # the tail differs from the block before,
     w[450] *= 12                        # whose last rows are larger still,
-    w[120] *= 8                         # and a block boundary that is off by some rows shows
+    w[120] *= 8                         # and a block boundary that is off by some rows shows,
+    w[20] *= 6                          # as does a tail that is filled up with the first rows
     w[:, 130] *= -7
     return [("w of (576, 256)", (w,))]
 
@@ -128,6 +136,10 @@ WEIGHT = Exercise(
               "All right but the last column: it repeats the scale of the block before. The tail has a block of its "
               "own.",
               lambda w: _b_scale(w)[:, [0, 1, 2, 3, 3]]),
+        Wrong("tail filled with the first rows",
+              "All right but the last column: its 64 rows are filled up to 128 with the first rows of w. Nothing, or "
+              "zeros, may stand there.",
+              lambda w: _b_scale(np.pad(w, ((0, -len(w) % 128), (0, 0)), mode="wrap"))),
         Wrong("equal blocks",
               "You cut N into five equal pieces. Blocks are 128 wide, and only the last is narrower: the kernel looks "
               "the scale up at n // 128.",
@@ -183,6 +195,13 @@ POWER = Exercise(
         Wrong("448 instead of 240",
               "Divided by 448, the largest number of e4m3fn: some blocks overflow.",
               lambda amax: _power(amax, limit=448.0)),
+        Wrong("128 instead of 240",
+              "Divided by 128: the block would fit under 128, and most scales are twice as large as needed.",
+              lambda amax: _power(amax, limit=128.0)),
+        Wrong("256 instead of 240",
+              "Divided by 256, which e4m3fnuz does not have: a block whose maximum is between 240 and 256 times the "
+              "scale overflows.",
+              lambda amax: _power(amax, limit=256.0)),
         Wrong("not a power of two",
               "That is amax / 240, the float32 scale; it still has to be rounded up to a power of two.",
               lambda amax: amax / 240),

@@ -67,6 +67,12 @@ REFERENCE = Exercise(
         Wrong("scale of the wrong block",
               "Each block uses the a_scale of the block after it.",
               lambda a, b, s, t: _gemm(a, b, s, t, a_at=lambda s, kb: s[_next(kb, s)])),
+        Wrong("b_scale of the wrong block",
+              "Each block uses the b_scale of the block after it.",
+              lambda a, b, s, t: _gemm(a, b, s, np.roll(t, -1, axis=0))),
+        Wrong("scales dealt round",
+              "Neighbouring columns take the scales in turn, n % blocks. 128 neighbours share one: n // 128.",
+              lambda a, b, s, t: _gemm(a, b, s, t, b_at=lambda t, kb: t[kb, np.arange(b.shape[1]) % t.shape[1]])),
         Wrong("first block's scales",
               "Every block uses the scales of block 0, as if there were one scale for all of k.",
               lambda a, b, s, t: _gemm(a, b, s, t, a_at=lambda s, kb: s[0],
@@ -138,10 +144,10 @@ OFFSET = Exercise(
 SHAPES = ((1024, 1536, 7168), (1, 7168, 2048), (6144, 7168, 256), (64, 576, 7168))
 
 
-def _place(m, n, k, flops=2, in_bytes=1, out_bytes=2, scale_bytes=4, scales=True, ridge=None):
-    blocks = k // K_BLOCK
+def _place(m, n, k, flops=2, in_bytes=1, out_bytes=2, scale_bytes=4, scales=True, up=True, ridge=None):
+    blocks, columns = k // K_BLOCK, -(-n // K_BLOCK) if up else n // K_BLOCK
     moved = in_bytes * (m * k + k * n) + out_bytes * m * n
-    moved += scale_bytes * blocks * (m + -(-n // K_BLOCK)) if scales else 0
+    moved += scale_bytes * blocks * (m + columns) if scales else 0
     intensity = flops * m * n * k / moved
     return intensity, "compute" if intensity >= (ridge or hardware.MI300X.ridge) else "memory"
 
@@ -181,6 +187,9 @@ BOUND = Exercise(
         Wrong("one byte a scale",
               "The scales are float32, 4 bytes each; you count 1.",
               lambda m, n, k: _place(m, n, k, scale_bytes=1)),
+        Wrong("scales of the tail forgotten",
+              "Nearly: N = 576 has ceil(576 / 128) = 5 columns of b_scale; rounded down they are 4.",
+              lambda m, n, k: _place(m, n, k, up=False)),
         Wrong("result forgotten",
               "The result is missing: m · n elements of 2 bytes are written.",
               lambda m, n, k: _place(m, n, k, out_bytes=0)),

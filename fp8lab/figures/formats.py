@@ -223,6 +223,8 @@ def _rounding(fig, x, fmt):
         ax.plot([edge] * 2, [-0.25, 0.25], color=palette.RED, linewidth=1.2, linestyle=":")
         ax.text(edge, -0.32, f"overflow {word} {numbers(edge)}", ha="center", va="top", fontsize=8.5, color=palette.RED)
     error = landed - x
+    if x == 0 and np.signbit(x) and not np.signbit(landed):
+        return f"-0 becomes 0x{code:02x}: {fmt.name} has one zero, without a sign."
     if error == 0:
         return f"{numbers(x)} is a number of {fmt.name}: code 0x{code:02x}, no error."
     relative = f" ({abs(error / x):.2%} of x)"

@@ -12,7 +12,22 @@ from .explorer import Explorer, choice, dropdown, integer
 
 SIZES = {"128 x 256": (128, 256), "256 x 512": (256, 512), "300 x 576 (tails)": (300, 576), "512 x 1024": (512, 1024)}
 STRENGTHS = [2.0**power for power in (2, 4, 6, 8, 10, 12, 16)]
+MOST_OUTLIERS = 64
 YOURS = "your matrix"
+
+
+def _check(point):
+    """Raise ValueError for a point that the controls cannot show."""
+    offered = {"rows, columns": ((point.rows, point.columns), list(SIZES.values())),
+               "strength": (point.strength, STRENGTHS), "recipe": (point.recipe, list(RECIPES)),
+               "distribution": (point.distribution, list(DISTRIBUTIONS)), "place": (point.place, list(PLACES)),
+               "fmt": (point.fmt, list(FORMATS)), "scale": (point.scale, list(SCALES)),
+               "overflow": (point.overflow, list(OVERFLOWS)),
+               "outliers": (point.outliers, range(MOST_OUTLIERS + 1))}  # fmt: skip
+    for name, (value, values) in offered.items():
+        if value not in values:
+            listed = f"0 to {MOST_OUTLIERS}" if name == "outliers" else ", ".join(map(repr, values))
+            raise ValueError(f"{name} is {value!r}, needs one of {listed}")
 
 
 class ScaleExplorer(Explorer):
@@ -24,12 +39,13 @@ class ScaleExplorer(Explorer):
 
     def __init__(self, point, matrix=None):
         super().__init__()
+        _check(point)
         self.matrix = None if matrix is None else as_floats(matrix)
         yours = [] if matrix is None else [YOURS]
         self.distribution = dropdown("values", [*yours, *DISTRIBUTIONS], (yours or [point.distribution])[0])
         self.size = dropdown("matrix", SIZES, (point.rows, point.columns))
         self.seed = integer("seed", point.seed, 0, 9999)
-        self.outliers = integer("outliers", point.outliers, 0, 64)
+        self.outliers = integer("outliers", point.outliers, 0, MOST_OUTLIERS)
         self.place = dropdown("which are", PLACES, point.place)
         self.strength = dropdown("times", [(f"{s:g}", s) for s in STRENGTHS], point.strength)
         self.recipe = dropdown("block", list(RECIPES), point.recipe)

@@ -39,6 +39,8 @@ class ShapeExplorer(Explorer):
 
     def draw(self):
         m, n, k = self.m.value, self.n.value, self.k.value
+        if self.shapes.get(self.named.value) != (m, n, k):
+            self.named.value = OWN  # another size: the name no longer holds
         self.cost.value = ""
         pictures = [gemm_layout(m, n, k, self.a_layout.value, self.b_layout.value), roofline((m, n, k))]
         cost, place = hardware.gemm_cost(m, n, k), hardware.roofline(m, n, k)

@@ -192,3 +192,12 @@ def test_sections_to_read_are_headings_of_the_notebook(notebook):
     wanted = {section for exercise in EXERCISES.values() if exercise.id.startswith(notebook)
               for section in [exercise.read, *(wrong.read for wrong in exercise.wrong if wrong.read)]}
     assert wanted <= headings, f"not headings of {path.name}: {sorted(wanted - headings)}"
+
+
+def test_a_stub_filled_in_half_is_still_open():
+    assert "still open" in check("01.decode", lambda code: 1 + ... / 8).text
+
+
+def test_a_number_typed_as_text_is_told_to_lose_its_quotes():
+    answer = dict.fromkeys(map(str, (1.0, 241.0, 248.0, -0.0, float("nan"), -0.0001)), 0) | {"1.0": "0x40"}
+    assert "the entry '1.0' is the text '0x40', needs a number, without quotes" in check("01.predict", answer).text

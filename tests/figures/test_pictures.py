@@ -137,6 +137,8 @@ def test_rounding_says_what_overflow_does():
     assert "overflow past 464" in words(figures.rounding(463, E4M3FN))
     assert "overflow from -248" in words(figures.rounding(-247, E4M3FNUZ))
     assert "NaN stays NaN" in figures.rounding(float("nan"), E4M3FN).summary
+    assert "-0 becomes 0x00: e4m3fnuz has one zero" in figures.rounding(-0.0, E4M3FNUZ).summary
+    assert "code 0x80, no error" in figures.rounding(-0.0, E4M3FN).summary
 
 
 def test_weight_histogram_counts_values_and_losses():

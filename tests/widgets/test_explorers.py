@@ -221,3 +221,20 @@ def test_shape_that_the_op_refuses_shows_its_sentence_and_recovers():
     assert "<img" not in explorer.output.value and explorer.cost.value == ""
     explorer.k.value = 256
     assert len(explorer.figures) == 2 and not explorer.message
+
+
+def test_a_size_typed_after_a_named_shape_takes_its_name_away():
+    explorer = shape_explorer()
+    name = list(explorer.shapes)[3]
+    explorer.named.value = name
+    explorer.m.value = 7
+    assert explorer.named.value == "your own"
+    explorer.named.value = name
+    assert (explorer.m.value, explorer.n.value, explorer.k.value) == explorer.shapes[name]
+
+
+@pytest.mark.parametrize("start", [{"rows": 100, "columns": 100}, {"strength": 5.0}, {"recipe": "1x128"},
+                                   {"outliers": 100}, {"fmt": "e4m3"}])  # fmt: skip
+def test_scale_explorer_says_which_start_it_cannot_show_and_what_it_can(start):
+    with pytest.raises(ValueError, match=f"{list(start)[-1]} is .*, needs one of "):
+        scale_explorer(**start)
