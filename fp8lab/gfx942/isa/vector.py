@@ -67,7 +67,8 @@ op("v_mul_hi_u32_u24", "VOP2 9", "u32 u32 u32", "d = (u32)((u64)(a & 0xffffff) *
 op("v_mad_i32_i24", "VOP3 450", "i32 i32 i32 i32", "d = (i32)((i64)low24(a) * low24(b) + c)")
 op("v_mad_u32_u24", "VOP3 451", "u32 u32 u32 u32", "d = (a & 0xffffff) * (b & 0xffffff) + c")
 op("v_mad_u64_u32", "VOP3 488", "u64 mask | u32 u32 u64", "u64 t = (u64)a * b; d = t + c; e = d < t")
-op("v_mad_i64_i32", "VOP3 489", "i64 mask | i32 i32 i64", "e = __builtin_add_overflow((i64)a * b, c, &d) ^ (d < 0)")   # e: the sign of the sum
+op("v_mad_i64_i32", "VOP3 489", "i64 mask | i32 i32 i64",
+   "e = __builtin_add_overflow((i64)a * b, c, &d) ^ (d < 0)")      # bit 64 of the sum: the sign before it wraps
 op("v_mad_u32_u16", "VOP3 497", "u32 u16 u16 u32", "d = (u32)a * b + c")
 op("v_mad_i32_i16", "VOP3 498", "i32 i16 i16 i32", "d = (i32)((i64)a * b + c)")
 op("v_min_i32", "VOP2 12", "i32 i32 i32", "d = a < b ? a : b")
