@@ -209,7 +209,8 @@ def _message(kind, r, buffers):
     if kind == "uninitialised-lds":
         return f"LDS byte {address} is read but was never written"
     if kind == "missing-wait-states":
-        return f"{register_name(address, 1)} is used {size} wait states too early, insert s_nop {size - 1}"
+        name = "MODE" if address == 0xFFFF else register_name(address, 1)
+        return f"{name} is used {size} wait states too early, insert s_nop {size - 1}"
     if kind == "barrier-divergence":
         return (
             "waves of one workgroup meet at different s_barriers (ping-pong schedules do so on purpose)"

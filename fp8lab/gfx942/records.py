@@ -6,7 +6,7 @@ The layout of RECORD is struct Ins of core/state.h; a test and core.sizes() hold
 import numpy as np
 
 from fp8lab.gfx942.isa import BY_NAME
-from fp8lab.gfx942.operands import CONSTANT, EXEC, NONE, VCC, VGPR, DecodeError, words_of
+from fp8lab.gfx942.operands import CONSTANT, EXEC, M0, NONE, VCC, VGPR, DecodeError, words_of
 
 RECORD = np.dtype(
     [
@@ -70,6 +70,10 @@ OFFEN, IDXEN, RETURNS, DST_HIGH, IS_XDL, IS_TRANS, IS_DGEMM, STORES_HIGH, COPIES
     512,
     1024,
     2048,
+)
+# What core/wait_states.h asks about an instruction.
+READS_LANE, SELECTS_LANE, DIVIDES, READS_M0, USES_MODE, WRITES_EXEC, SHIFTS_RESULT, SETS_WAIT = (
+    1 << n for n in range(12, 20)
 )
 # Reading what was never written is no mistake for copies (a spill, a callee's saved register) and for masks of lanes,
 # where the compiler leaves the bits of lanes that are not there undefined.
@@ -166,7 +170,7 @@ def _fill(r, i, index):
         flags |= LENIENT
     elif i.name == "v_readfirstlane_b32":
         flags |= FIRST_LANE
-    r["flags"] = flags
+    r["flags"] = flags | _wait_states(i, unit, r)
     uses, defs = registers(i)
     r["uses"], r["defs"] = len(uses), len(defs)
     for n, pair in enumerate(uses + defs):
@@ -236,6 +240,21 @@ def _vector(r, i, kind):
         else 2
     )
     return flags | IS_TRANS * i.name.startswith(TRANSCENDENTAL)
+
+
+def _wait_states(i, unit, r):
+    """Which rules of core/wait_states.h an instruction may break, and whether it starts one (SETS_WAIT)."""
+    name, flags = i.name, 0
+    if name in ("v_readlane_b32", "v_readfirstlane_b32", "v_writelane_b32"):
+        flags |= READS_LANE | SELECTS_LANE * (len(i.src) > 1 and i.src[1].number < CONSTANT)
+    flags |= DIVIDES * name.startswith("v_div_fmas") | READS_M0 * (unit == "vmem_lds" or name == "s_sendmsg")
+    if name.startswith(("s_setreg", "s_getreg")) and any(o.value & 63 == 1 for o in i.src[-1:]):
+        flags |= USES_MODE | SETS_WAIT * name.startswith("s_setreg")
+    if unit == "valu":
+        flags |= SETS_WAIT * any(o.number < CONSTANT for o in i.dst)
+        flags |= (WRITES_EXEC | SETS_WAIT) * name.startswith("v_cmpx")
+        flags |= (SHIFTS_RESULT | SETS_WAIT) * bool(r["sdwa"] & 0x80 or r["flags"] & DST_HIGH)
+    return int(flags | SETS_WAIT * (unit == "salu" and any(o.number == M0 for o in i.dst)))
 
 
 def _unit(i):

@@ -65,13 +65,17 @@ def class_of(instruction):
 
 @dataclass(frozen=True)
 class LdsTraffic:
-    """One LDS instruction over the whole launch. cycles: clocks its banks were busy; ideal_cycles: with no conflict."""
+    """One LDS instruction over the whole launch. cycles: clocks its banks were busy; ideal_cycles: with no conflict.
+
+    bytes counts those of every lane, also where lanes share them.
+    """
 
     instruction: str
     address: int
     accesses: int
     cycles: int
     ideal_cycles: int
+    bytes: int
 
     @property
     def conflicts(self):
@@ -98,7 +102,9 @@ class GlobalTraffic:
 
 def lds_traffic(instructions, traffic):
     return [
-        LdsTraffic(str(i), i.address, int(t["lds_accesses"]), int(t["lds_cycles"]), int(t["lds_ideal"]))
+        LdsTraffic(
+            str(i), i.address, int(t["lds_accesses"]), int(t["lds_cycles"]), int(t["lds_ideal"]), int(t["bytes"])
+        )
         for i, t in zip(instructions, traffic, strict=False)
         if t["lds_accesses"]
     ]

@@ -52,6 +52,26 @@ def test_buffers_look_4_kib_aligned_whatever_numpy_gave():
     assert {m.coalescing for m in run.memory} == {1.0}
 
 
+@pytest.mark.parametrize(
+    "address, sectors, ideal, size", [("v_mov_b32_e32 v3, 0", 1, 1, 256), ("v_lshlrev_b32_e32 v3, 5, v0", 4, 1, 16)]
+)
+def test_coalescing_is_at_most_one_and_what_is_out_of_bounds_is_no_traffic(address, sectors, ideal, size):
+    """64 lanes on one address; 64 lanes, a sector each, of which four lie in a buffer of 128 bytes."""
+    kernel = assemble(
+        f"s_load_dwordx2 s[4:5], s[0:1], 0x0\n  {address}\n  s_waitcnt lgkmcnt(0)\n  global_load_dword v4, v3, s[4:5]"
+    )
+    run = Device().launch(kernel.kernels["kernel"], 1, 64, [np.zeros(32, np.uint32)] * 2)
+    (load,) = run.memory
+    assert (load.sectors, load.ideal_sectors, load.bytes) == (sectors, ideal, size) and load.coalescing <= 1
+
+
+def test_lds_traffic_says_how_many_bytes():
+    body = "v_mov_b32_e32 v4, 0\n  ds_write_b64 v4, v[10:11]\n  s_waitcnt lgkmcnt(0)"
+    kernel = assemble(lanes_kernel(body, 2, 1), lds=64).kernels["kernel"]
+    run = Device().launch(kernel, 1, 64, [np.zeros((2, 64), np.uint32), np.zeros((1, 64), np.uint32)])
+    assert [access.bytes for access in run.lds] == [64 * 8]
+
+
 def test_the_metadata_names_arguments_and_resources():
     kernel = vadd()
     assert [(a.kind, a.size) for a in kernel.arguments if not a.is_hidden] == [("global_buffer", 8)] * 3 + [
@@ -207,7 +227,14 @@ def test_counts_are_exact_and_the_same_with_any_number_of_threads():
 def test_stream_mode_gives_each_waves_instructions_with_their_costs():
     """The same instructions as a launch runs, for the chosen workgroups only, and no arithmetic in the matrix core."""
     kernel = compile_hip(CORPUS["gemm"], name="gemm").kernels["gemm"]
-    args = [np.full((128, 128), 0x40, np.uint8), np.full((128, 128), 0x40, np.uint8), np.zeros((128, 128), np.float32), 128, 128, 128]
+    args = [
+        np.full((128, 128), 0x40, np.uint8),
+        np.full((128, 128), 0x40, np.uint8),
+        np.zeros((128, 128), np.float32),
+        128,
+        128,
+        128,
+    ]
     streams = Device().stream(kernel, (2, 2), 256, args, workgroups=[3, 1])
     assert set(streams) == {(w, wave) for w in (1, 3) for wave in range(4)} and not args[2].any()
     run = Device(threads=1).launch(kernel, (2, 2), 256, args)

@@ -152,7 +152,7 @@ def test_overwriting_a_register_that_a_load_will_write():
 
 
 def test_load_to_lds_used_before_vmcnt():
-    body = """s_mov_b32 m0, 0\n  global_load_lds_dword v1, s[4:5]\n  {}ds_read_b32 v60, v1\n  s_waitcnt lgkmcnt(0)"""
+    body = """s_mov_b32 m0, 0\n  s_nop 0\n  global_load_lds_dword v1, s[4:5]\n  {}ds_read_b32 v60, v1\n  s_waitcnt lgkmcnt(0)"""
     assert set(kinds(body.format(""), lds=256)[0]) == {"missing-wait"}
     assert kinds(body.format("s_waitcnt vmcnt(0)\n  "), lds=256)[0] == []
 

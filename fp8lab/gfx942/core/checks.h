@@ -6,6 +6,8 @@
 // all of an instruction's registers are 0, it is done. A bit may be out of date, and goes when a closer look finds so.
 #pragma once
 
+#include "wait_states.h"
+
 enum { LOADING = 1, UNWRITTEN = 2, NEAR_MATRIX = 4 };
 
 // The bytes of registers one over the other, eight at a time.
@@ -130,10 +132,6 @@ static u32 after_matrix_read(const Ins* m) {  // as C
     if (!(m->flags & IS_XDL)) return 0;
     return m->passes == 2 ? 1 : m->passes == 4 ? 3 : m->passes == 8 ? 7 : 15;
 }
-static void hazard(Wave* w, const Ins* in, u32 register_, u32 since, u32 needed) {
-    u32 states = w->clock - since;
-    if (states < needed) report(w, in, FOUND_HAZARD, 0, register_, needed - states, 0);
-}
 static int is_recent(const Wave* w, u32 when) { return when && w->clock - when < LONGEST_WAIT; }
 // The matrix instruction that was issued at a recent time, and the registers it wrote.
 static const Ins* matrix_at(const Wave* w, u32 when) { return w->recent_matrix[when % 32]; }
@@ -195,6 +193,7 @@ OUT_OF_LINE static void note_matrix(Wave* w, const Ins* in) {
 static ALWAYS_INLINE void note_hazards(Wave* w, const Ins* in) {
     w->clock++;  // the instruction's own issue
     if (in->unit == UNIT_NOP) w->clock += (u32)in->value[0] & 15;
+    if (in->flags & SETS_WAIT) note_set(w, in);
     if (in->unit == UNIT_MATRIX) note_matrix(w, in);
     if (in->unit != UNIT_VALU) return;
     w->last_valu = w->clock;
@@ -222,6 +221,7 @@ static ALWAYS_INLINE u64 check_before(Wave* w, const Ins* in, u64 exec) {
     for (u32 k = 0; k < (u32)in->uses + in->defs; k++) seen |= watch_of(w, in->registers[k]);
     if (sees(seen, LOADING | UNWRITTEN)) look_closer(w, in, exec);
     if (may_be_hazard(w, in, seen)) check_hazards(w, in);
+    if (may_need_wait(w, in)) check_scalar_hazards(w, in);
     count_waits(w, in);
     return seen;
 }

@@ -85,7 +85,16 @@ enum {
     STORES_HIGH = 256,
     COPIES = 512,
     LENIENT = 1024,
-    FIRST_LANE = 2048
+    FIRST_LANE = 2048,
+    // for wait_states.h:
+    READS_LANE = 1 << 12,     // v_readlane, v_readfirstlane, v_writelane
+    SELECTS_LANE = 1 << 13,   // with the lane in a scalar register
+    DIVIDES = 1 << 14,        // v_div_fmas
+    READS_M0 = 1 << 15,       // as the hardware does, not as an operand
+    USES_MODE = 1 << 16,      // s_setreg, s_getreg
+    WRITES_EXEC = 1 << 17,    // v_cmpx
+    SHIFTS_RESULT = 1 << 18,  // SDWA or op_sel put the result into a part of the register
+    SETS_WAIT = 1 << 19       // any of the events that others must wait after
 };
 enum {
     UNIT_OTHER,
@@ -191,7 +200,8 @@ struct Wave {
     u64* counts;
     Traffic* traffic;
     // --- only the checks use what follows
-    u32 clock;  // wait states so far, as the ISA counts them
+    u32 clock;                                                     // wait states so far, as the ISA counts them
+    u32 last_set, exec_set, mode_set, m0_set, shift_set, shifted;  // wait_states.h: clocks, and a register
     u32 vm_issued, vm_done, lgkm_issued, lgkm_done, smem_out, flat_out;
     u32 done_at_barrier, vm_done_at_barrier;  // lgkm_done and vm_done when the last barrier opened
     u32 lds_written;                          // sequence number of the last write to LDS

@@ -59,7 +59,7 @@ static void trace_lds(Wave* w, const Ins* in, const Access* at, u32 size, Intent
 }
 
 // Global memory: how many different 32-byte sectors and 128-byte lines the lanes touch together. ideal_sectors is what
-// the same bytes would need side by side.
+// the same bytes would need side by side; no more than were touched, where lanes share bytes.
 typedef struct {
     u64 slot[256];  // a hash table of number + 1, twice as large as it can get full
     u32 count;
@@ -72,18 +72,21 @@ static void add(Set* set, u64 number) {
 }
 static void trace_global(Wave* w, const Ins* in, const Access* at, u32 size) {
     Traffic* t = &w->traffic[in - w->launch->program];
-    u32 lanes = (u32)__builtin_popcountll(at->lanes);
+    u32 lanes = 0;
     Set sectors = {0}, lines = {0};
     u64 previous = ~0ull;
     EACH_ACTIVE (at->lanes) {
+        if (!at->host[l]) continue;  // out of bounds
+        lanes++;
         u64 first = at->device[l] / SECTOR, last = (at->device[l] + size - 1) / SECTOR;
         if (first != previous) add(&sectors, first), add(&lines, first / (LINE / SECTOR));
         if (last != first) add(&sectors, last), add(&lines, last / (LINE / SECTOR));
         previous = last;
     }
+    u64 ideal = ((u64)lanes * size + SECTOR - 1) / SECTOR;
     t->global_accesses++;
     t->sectors += sectors.count;
     t->lines += lines.count;
-    t->ideal_sectors += ((u64)lanes * size + SECTOR - 1) / SECTOR;
+    t->ideal_sectors += ideal < sectors.count ? ideal : sectors.count;
     t->bytes += (u64)lanes * size;
 }
