@@ -41,6 +41,7 @@ static void print_findings(const Function* f, const Launch* launch) {
         snprintf(out, sizeof out, "%s.out", in);
         FILE* words = run_python("explain", in, out) ? 0 : fopen(out, "r");
         while (words && fgets(line, sizeof line, words)) say("%.*s", (int)strcspn(line, "\n"), line);
+        if (words && launch->findings_dropped) say("and %u findings more", launch->findings_dropped);
         if (words) fclose(words), unlink(out);
         unlink(in);
         if (words) return;
