@@ -77,7 +77,8 @@ def test_more_waves_than_findings_are_named_too():
 def test_the_progress_of_one_workgroup_is_that_of_all():
     """Workgroup 1 counts to 5000 in memory while 0 waits for it."""
     body = """v_mov_b32_e32 v2, 0\n  v_mov_b32_e32 v3, 1\n  s_sub_u32 s6, s6, s9\n  s_subb_u32 s7, s7, 0
-  s_mov_b64 exec, 1\n  s_cmp_eq_u32 s2, 0\n  s_movk_i32 s12, 5000\n  s_cbranch_scc1 wait\ncount:\n  global_atomic_add v2, v3, s[6:7]
+  s_mov_b64 exec, 1\n  s_cmp_eq_u32 s2, 0\n  s_movk_i32 s12, 5000\n  s_cbranch_scc1 wait
+count:\n  global_atomic_add v2, v3, s[6:7]
   s_sub_u32 s12, s12, 1\n  s_cmp_lg_u32 s12, 0\n  s_cbranch_scc1 count\n  s_endpgm
 wait:\n  global_load_dword v5, v2, s[6:7] sc1\n  s_waitcnt vmcnt(0)\n  v_readfirstlane_b32 s13, v5
   s_cmp_lg_u32 s13, s12\n  s_cbranch_scc1 wait\n  s_endpgm"""
