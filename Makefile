@@ -32,9 +32,11 @@ course: build
 build: $(READY)
 	@$(BIN)/fp8lab build
 
+EMULATOR = $(BIN)/python -m benchmarks.emulator $(if $(PROTOTYPE),--prototype $(PROTOTYPE))
+
 # Each prints a table, writes it as JSON to build/bench/, and fails where a target is missed.
 bench: build
-	$(BIN)/python -m benchmarks.cpu
+	$(BIN)/python -m benchmarks.cpu; cpu=$$?; $(EMULATOR) && exit $$cpu
 
 bench-hub: build
 	$(BIN)/python -m benchmarks.hub
@@ -44,7 +46,7 @@ bench-isa: $(READY)
 	$(BIN)/python -m benchmarks.isa
 
 bench-emulator: $(READY)
-	$(BIN)/python -m benchmarks.emulator $(if $(PROTOTYPE),--prototype $(PROTOTYPE))
+	$(EMULATOR)
 
 doctor: $(READY)
 	@$(BIN)/fp8lab doctor

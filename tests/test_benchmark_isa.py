@@ -78,7 +78,8 @@ def test_launches_are_counted_and_cus_shared_out():
             text.value = b"gemm_256x128_mn, 152 workgroups, K in 5 parts"
             return problem._obj.n == 4096 and problem._obj.m != 1024
 
-    launcher = isa.Launcher(Library(), Library.launches)
+    launcher = isa.Launcher(Library(), Library.launches, " U hipMalloc\n U hipLaunchKernel\n U _Znwm\n U memcpy\n")
+    assert launcher.allocators == ["hipMalloc", "_Znwm"]
     rows = {(r.name, r.peer_name): r for r in isa.launch_rows(launcher, {"any": None})}
     cus = rows["CUs with work, m=1024 n=576 k=7168, %", "bar: at least"]
     assert (cus.ours, cus.met) == (50, False)

@@ -107,7 +107,7 @@ def test_dynamic_lds_counts_for_the_waves_that_fit(kernel):
 @pytest.mark.skipif(find_mca() is None, reason="llvm-mca is not on PATH; Debian's package llvm-22 has it")
 def test_llvm_mca_reads_the_decoded_text_as_it_reads_the_compilers(made, kernel):
     lines = re.search(r"^two_loops:.*?\n(.*?)^\.Lfunc_end", made.assembly, re.S | re.M)[1].splitlines()
-    lines = [line.split(";")[0].strip() for line in lines]
+    lines = [code for line in lines if (code := line.split(";")[0].strip())]
     first = next(n for n, line in enumerate(lines) if "global_load" in line)
     last = next(n for n, line in enumerate(lines) if n > first and line.startswith("s_cbranch"))
     start = max(n for n, line in enumerate(lines[:first]) if line.startswith(".LBB"))
@@ -141,7 +141,7 @@ def test_the_command_explains_mistakes(made, tmp_path, capsys):
     for arguments, message in (
         ([str(made.path), "--kernel", "three"], "has no kernel three; it has"),
         ([str(made.path), "--kernel", "no_loop"], "no loop of no_loop has a matrix instruction"),
-        ([str(tmp_path / "text")], "not a code object"),
+        ([str(tmp_path / "text")], "needs a code object"),
         ([str(tmp_path / "nothing.co")], "No such file"),
         ([str(made.path), "1"], "--kernel two_loops or no_loop"),
         (["--kernel", "two_loops", str(made.path), "1"], "takes 4 arguments"),

@@ -25,6 +25,7 @@ typedef enum hipError_t {
     hipErrorNotReady = 600,
     hipErrorHostMemoryAlreadyRegistered = 712,
     hipErrorHostMemoryNotRegistered = 713,
+    hipErrorContextIsDestroyed = 709,
     hipErrorLaunchFailure = 719,
     hipErrorCooperativeLaunchTooLarge = 720,
     hipErrorNotSupported = 801,
