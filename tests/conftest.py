@@ -1,14 +1,8 @@
 """What several test folders share, and how the suite is spread over processes."""
 
-import os
 from pathlib import Path
 
 import pytest
-
-
-def pytest_xdist_auto_num_workers():
-    """One process more than cores for `-n auto`: a lesson's runner waits for its kernel, the browser for both."""
-    return (os.cpu_count() or 1) + 1
 
 
 def pytest_collection_modifyitems(items):

@@ -65,8 +65,9 @@ class Device:
     checks      "all", "none", or some of findings.CHECKS by name. With "none" the checks cost nothing, and an access
                 out of bounds stops the launch with KernelFault, as a GPU's memory fault would
     mfma        "exact": bit for bit; "fast": FP8 sums rounded once, not as the hardware's
-    hang_after  wave instructions without any progress in the whole launch after which it counts as hung; progress is
-                a change of memory that other waves see, a matrix instruction, or the end of a wave
+    hang_after  wave instructions without any progress in the whole launch after which it counts as hung, and a fortieth
+                of it more for each wave on the device; progress is a change of memory that other waves see, a matrix
+                instruction, the end of a wave, or 20,000 instructions of one without memory, sleep or barrier
     step_limit  instructions that one wave may run, more or less, before it counts as hung too; None: without end
     """
 

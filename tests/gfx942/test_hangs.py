@@ -88,6 +88,23 @@ wait:\n  global_load_dword v5, v2, s[6:7] sc1\n  s_waitcnt vmcnt(0)\n  v_readfir
     assert out[0, 0] == 5000
 
 
+@pytest.mark.parametrize(
+    ("body", "grid", "times"),
+    [("v_add_u32_e32 v2, 1, v2", 40, 15_000), ("global_load_dword v5, v4, s[6:7]\n  s_waitcnt vmcnt(0)", 12, 8_000)],
+    ids=["arithmetic", "reading"],
+)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_waves_that_compute_or_read_for_long_are_no_hang(body, grid, times, threads):
+    """Each runs more than twice the instructions of a slice, all together more than hang_after, before it stores."""
+    loop = "s_sub_u32 s12, s12, 1\n  s_cmp_lg_u32 s12, 0\n  s_cbranch_scc1 again\n  v_mov_b32_e32 v60, s12"
+    body = f"v_mov_b32_e32 v2, 0\n  v_mov_b32_e32 v4, 0\n  s_mov_b32 s12, {times}\nagain:\n  {body}\n  {loop}"
+    kernel = assemble(lanes_kernel(body, 1, 1)).kernels["kernel"]
+    out = np.ones((grid, 64), np.uint32)
+    device = Device(threads=threads, checks="none", hang_after=400_000)
+    device.launch(kernel, grid, 64, [np.zeros((grid, 64), np.uint32), out])
+    assert not out.any()
+
+
 def test_a_stream_without_end_is_stopped(monkeypatch):
     monkeypatch.setattr(device, "STREAM_LIMIT", 100_000)
     kernel = assemble(lanes_kernel(forever("global_atomic_add v2, v3, s[6:7]"), 1, 1)).kernels["kernel"]

@@ -51,6 +51,7 @@ OUT_OF_LINE static u8* host_address(Wave* w, const Ins* in, u32 lane, u64 addres
 
 // Turn at->device into at->host: all lanes at once where one buffer holds them all, else lane by lane.
 OUT_OF_LINE static void translate(Wave* w, const Ins* in, Access* at, u32 size, Intent intent) {
+    w->group->accessed = 1;
     at->full = at->partial = 0;
     if (!at->lanes) return;
     u32 first = (u32)__builtin_ctzll(at->lanes);
@@ -108,6 +109,7 @@ OUT_OF_LINE static u8* scratch_address(Wave* w, const Ins* in, u32 lane, u64 off
     return 0;
 }
 OUT_OF_LINE static void find_scratch(Wave* w, const Ins* in, Access* at, u32 size, Intent intent) {
+    w->group->accessed = 1;
     at->lanes = pair(w, EXEC);
     at->shared = 0;
     at->full = at->partial = 0;
@@ -125,6 +127,7 @@ OUT_OF_LINE static u8* lds_address(Wave* w, const Ins* in, u32 lane, u64 address
     return 0;
 }
 OUT_OF_LINE static void find_lds(Wave* w, const Ins* in, Access* at, u32 size, Intent intent, u32 offset, u32 which) {
+    w->group->accessed = 1;
     at->lanes = at->shared = pair(w, EXEC);
     at->full = at->lanes == ~0ull, at->partial = 0;
     const u32* address = w->v[in->src[0] - VGPR];

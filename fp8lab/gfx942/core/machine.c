@@ -273,6 +273,7 @@ static WaveState run_slice(Workgroup* g, u64* counts, Traffic* traffic) {
         if (w->state == YIELDED) w->state = RUNNING;
         if (w->state == RUNNING) {
             w->counts = counts, w->traffic = launch->trace ? traffic : 0;
+            g->accessed = 0;
             for (u32 left = SLICE; left && w->state == RUNNING && !is_over(launch); left -= CHUNK) {
                 if (launch->stream) run_streamed(w, CHUNK);
                 else if (launch->checks || w->mode & 15 || w->indexed) run_careful(w, CHUNK);
@@ -281,7 +282,8 @@ static WaveState run_slice(Workgroup* g, u64* counts, Traffic* traffic) {
             }
             if (launch->step_limit && w->executed >= launch->step_limit && w->state != ENDED) launch->hung = STEP_LIMIT;
             if (w->state == FAULTED || launch->hung) return FAULTED;
-            if (w->state == ENDED) g->progressed = 1;
+            // a whole slice without memory, sleep or barrier waits for nobody
+            if (w->state == ENDED || (w->state == RUNNING && !g->accessed)) g->progressed = 1;
         }
         ended += w->state == ENDED;
         after += w->executed;
@@ -322,14 +324,17 @@ static void park(Launch* launch, Workgroup* g) {
 }
 
 // After a slice without progress: a hang, if all workgroups on the device have had one since the last progress, and
-// together they have run for long enough.
+// together they have run for long enough: waves that read for long before they store, as in a product of matrices
+// without MFMA, have to get through.
 static int has_hung(Launch* launch, Workgroup* g, u64 seen) {
     u64 progress = __atomic_load_n(&launch->progress, __ATOMIC_RELAXED) + 1;
     if (progress != seen + 1) return 0;  // others still do things
     if (launch->idle_since != progress) launch->idle_since = progress, launch->idle = launch->idle_groups = 0;
     if (g->idle_since != progress) g->idle_since = progress, launch->idle_groups++;
     launch->idle += g->idle;
-    return launch->idle > launch->hang_after && launch->idle_groups >= launch->resident;
+    u64 waves = (u64)launch->resident * g->waves;
+    return launch->idle > launch->hang_after + waves * (launch->hang_after / 40) &&
+           launch->idle_groups >= launch->resident;
 }
 
 struct Running {

@@ -88,6 +88,7 @@ OUT_OF_LINE static void store_to_lds(Wave* w, const Ins* in, Access* at, u32 l, 
 
 // --- scalar memory ---
 OUT_OF_LINE static void scalar_load(Wave* w, const Ins* in, u32 words, int buffer) {
+    w->group->accessed = 1;
     u32 register_offset = in->src[1] != NONE ? scalar_u32(w, in, 1) : 0;
     u64 offset = (u64)(i64)in->offset[0] + register_offset;
     const u32* d = &w->s[in->src[0]];

@@ -223,7 +223,8 @@ struct Workgroup {
     u8* scratch;
     Wave* wave;
     u32 epoch;
-    int progressed;  // in this slice: memory that others see has changed, a wave has ended, an MFMA
+    int progressed;  // in this slice: memory that others see has changed, a wave has ended, an MFMA, nothing but sums
+    int accessed;    // memory, by the wave that runs: it may wait for what it finds there
     u64 idle;        // wave instructions of the last slice, if it made no progress
     u64 idle_since;  // launch.progress + 1 at that time
     History history;

@@ -98,7 +98,7 @@ hipError_t run_kernel(const Work* work) {
                      .checks = wanted_checks(),
                      .threads = cpus > 0 ? (u32)cpus : 1,
                      .max_resident = 304 * (fits ? fits : 1),
-                     .hang_after = 200000000,
+                     .hang_after = 20000000,
                      .step_limit = 200000000,
                      .finding_limit = 64,
                      .workgroups = grid.x * grid.y * grid.z,
