@@ -11,9 +11,6 @@ import hashlib
 import os
 import platform
 import shutil
-import subprocess
-import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from fp8lab.cache import cache_dir
@@ -108,6 +105,10 @@ def _cpu_features():
 
 def compile_library(command, sources, library, *linked):
     """Compile into library, the files side by side, linked to others; return None, or what the compiler said."""
+    import subprocess  # these three take longer to import than all of this package; only the first use needs them
+    import tempfile
+    from concurrent.futures import ThreadPoolExecutor
+
     library.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=library.parent) as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         for name, text in sources.items():
