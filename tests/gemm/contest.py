@@ -1,20 +1,10 @@
-"""The shapes of gpu-mode's amd-fp8-mm, leaderboard 399, run on the emulator with what the launcher chooses for them.
-
-TIMED    (m, n, k) of the 18 whose time counts
-CHECKED  the 11 that are only checked
-"""
+"""The shapes of gpu-mode's amd-fp8-mm, leaderboard 399, run on the emulator with what the launcher chooses for them."""
 
 import itertools
 
 import numpy as np
 from emulated import Problem, assert_close, launch, place, tile, workgroup
 from host import launched, problem
-
-TIMED = [(m, n, k) for m in (1024, 6144) for n, k in (
-    (1536, 7168), (3072, 1536), (576, 7168), (7168, 256), (7168, 2048), (4608, 7168), (7168, 2304), (512, 7168),
-    (4096, 512))]  # fmt: skip
-CHECKED = [(64, 64, 128), (64, 1536, 7168), (64, 3072, 1536), (64, 576, 7168), (96, 7168, 256), (96, 7168, 2048),
-           (96, 4608, 7168), (128, 7168, 2304), (128, 512, 7168), (512, 4096, 512), (512, 1536, 7168)]  # fmt: skip
 
 
 def run(m, n, k, tiles=None):

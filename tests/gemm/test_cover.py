@@ -1,11 +1,12 @@
 """Every element of the large contest shapes is computed by some workgroup: whole launches, but without any K."""
 
-import contest
 import pytest
 from emulated import Problem, launch
 from host import launched, problem
 
-SHAPES = {(m, n): k for m, n, k in contest.TIMED}
+from fp8lab.hardware import CONTEST_BENCHMARK_SHAPES
+
+SHAPES = {(m, n): k for m, n, k in CONTEST_BENCHMARK_SHAPES}
 
 
 @pytest.mark.parametrize(("m", "n"), SHAPES)

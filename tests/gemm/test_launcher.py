@@ -5,9 +5,10 @@ import threading
 
 import numpy as np
 import pytest
-from contest import TIMED
 from emulated import layouts, names, tile
 from host import PAGE, STATUS, describe, last_launch, launched, launches, library, problem, run, workspace_bytes
+
+from fp8lab.hardware import CONTEST_BENCHMARK_SHAPES
 
 CUS = 304
 
@@ -19,7 +20,7 @@ def test_the_launcher_says_what_it_launches():
 
 
 @pytest.mark.parametrize("pair", ["mn", "mk", "kn", "kk"])
-@pytest.mark.parametrize(("m", "n", "k"), [shape for shape in TIMED if shape[0] == 1024])
+@pytest.mark.parametrize(("m", "n", "k"), [shape for shape in CONTEST_BENCHMARK_SHAPES if shape[0] == 1024])
 def test_nine_of_ten_cus_have_work_on_the_small_contest_shapes(m, n, k, pair):
     choice = launched(problem(m, n, k, pair))
     assert choice.grid >= 0.9 * CUS

@@ -8,21 +8,16 @@ all of K, so that what a sample leaves out is which tile it is, not what happens
 import ml_dtypes
 import numpy as np
 import pytest
+from contest_oracle import SAMPLED, TIMED_WHOLE, scaled
 from gfx942_kernels import compile_hip, needs_clang
 from gfx942_sources import HEAD
 
 from fp8lab import reference
 from fp8lab.gfx942 import Device
+from fp8lab.hardware import CONTEST_TEST_SHAPES
 
 pytestmark = needs_clang
-CHECKED = [(64, 64, 128), (64, 1536, 7168), (64, 3072, 1536), (64, 576, 7168), (96, 7168, 256), (96, 7168, 2048),
-           (96, 4608, 7168), (128, 7168, 2304), (128, 512, 7168), (512, 4096, 512), (512, 1536, 7168)]  # fmt: skip
-TIMED = [(m, n, k) for m in (1024, 6144) for n, k in (
-    (1536, 7168), (3072, 1536), (576, 7168), (7168, 256), (7168, 2048), (4608, 7168), (7168, 2304), (512, 7168),
-    (4096, 512))]  # fmt: skip
-LARGEST = [(6144, 4608, 7168), (6144, 7168, 2304)]
 TILE = 128
-CODES = np.arange(256, dtype=np.uint8).view(ml_dtypes.float8_e4m3fnuz).astype(np.float64)
 
 # C[m, n] = Σ_kb a_scale[kb, m] · b_scale[kb, n / 128] · Σ_{k in kb} a[m, k] · b[n, k], operands contiguous along k. A
 # workgroup of 4 waves has 128x128 of C, a wave 64x64 as 2x2 tiles of 32x32; one block of K at a time goes through LDS.
@@ -115,12 +110,7 @@ class Problem:
                 assert (np.abs(got - want) <= ulp).all(), f"workgroup {workgroup}\n{reference.compare(got, want)}"
 
 
-def scaled(codes, scale):
-    """(rows, K) float64 of codes (rows, K) and scales (K/128, rows)."""
-    return CODES[codes] * np.repeat(scale.T.astype(np.float64), 128, axis=1)
-
-
-@pytest.mark.parametrize("m, n, k", [shape for shape in CHECKED + TIMED if shape not in LARGEST])
+@pytest.mark.parametrize("m, n, k", [*CONTEST_TEST_SHAPES, *TIMED_WHOLE])
 def test_a_shape_is_right(m, n, k):
     problem = Problem(m, n, k)
     run = problem.run("all" if m * n * k < 1e9 else "none")
@@ -128,7 +118,7 @@ def test_a_shape_is_right(m, n, k):
     problem.assert_right(range(problem.grid[0] * problem.grid[1]))
 
 
-@pytest.mark.parametrize("m, n, k", LARGEST)
+@pytest.mark.parametrize("m, n, k", SAMPLED)
 def test_one_of_the_largest_shapes_is_right_in_a_sample_of_its_workgroups(m, n, k):
     problem = Problem(m, n, k)
     x, y = problem.grid
